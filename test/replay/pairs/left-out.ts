@@ -20,6 +20,23 @@ const isAbsent = (value: Json): boolean => value === undefined;
 const arrivesAlone = (asked: Json): boolean => isAbsent(asked);
 const isLost = (_: Json, arrived: Json): boolean => isAbsent(arrived);
 
+/** Whether two turns say the same but for thoughts, and for where their text is cut. */
+function saysTheSame(asked: Json, arrived: Json): boolean {
+  return Bun.deepEquals(saidBy(asked), saidBy(arrived));
+}
+
+function saidBy(parts: readonly Json[]): Json[] {
+  const said: Json[] = [];
+  for (const part of parts) {
+    if (part.type === "thinking" || part.type === "redacted_thinking") continue;
+    const last = said.at(-1);
+    if (part.type === "text" && last?.type === "text") last.text += part.text;
+    else said.push(part.type === "text" ? { type: "text", text: part.text } : part);
+  }
+  for (const part of said) if (part.type === "text") part.text = part.text.replaceAll(/\s+/g, "");
+  return said;
+}
+
 /** What the comparison of requests leaves out. */
 const LEFT_OUT: readonly LeftOut[] = [
   {
@@ -50,7 +67,11 @@ const LEFT_OUT: readonly LeftOut[] = [
     why: "a function without parameters is one of none",
     where: arrivesAlone,
   },
-  { at: /\.detail$/, why: "auto is what a model does by itself", where: (asked) => asked === "auto" },
+  {
+    at: /\.detail$/,
+    why: "auto is what a model does by itself",
+    where: (asked, arrived) => (asked ?? arrived) === "auto",
+  },
   // Thinking is said in levels, budgets or efforts.
   { to: GEMINI, at: /^thinking$/, why: "thoughts are shown to those who ask for them", where: arrivesAlone },
   {
@@ -62,7 +83,9 @@ const LEFT_OUT: readonly LeftOut[] = [
   {
     at: /^thinking(\.(mode|budgetTokens|effort|hidden))?$/,
     why: "a budget, a level, an effort and a switch stand for one another",
+    where: (asked) => asked !== "off" && asked?.mode !== "off",
   },
+  { at: /^thinking(\.mode)?$/, why: "a model that cannot be kept from thinking", told: true },
   { to: GEMINI, at: /^tools\[\d+\]\.strict$/, why: "the format has no such switch", where: isLost },
   { at: /^tools\[\d+\]\.strict$/, why: "false says the same as nothing", where: (asked) => asked === false },
   {
@@ -175,8 +198,9 @@ const LEFT_OUT: readonly LeftOut[] = [
   // What was thought goes back to its own vendor alone.
   { at: /\.signature$/, why: "a signature goes back to its issuer alone" },
   {
-    at: /^turns\[\d+\]\.parts(\.length|\[\d+\])/,
-    why: "thoughts go back to their issuer alone; texts of one turn are joined, media of results stand behind them",
+    at: /^turns\[\d+\]\.parts\.length$/,
+    why: "thoughts go back to their issuer alone; texts of one turn are joined",
+    where: saysTheSame,
   },
   // Media say what they are in other ways.
   { at: /\.source\.mediaType$/, why: "what a link or a data URL is, is said by itself" },

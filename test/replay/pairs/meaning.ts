@@ -63,9 +63,12 @@ export function differences(one: Json, other: Json, path = ""): string[] {
   });
 }
 
-/** What stands at a path. */
+/** What stands at a path; of a length the list. */
 export function at(meaning: Json, path: string): Json {
-  const steps = path.split(/[.[\]]/).filter((step) => step !== "");
+  const steps = path
+    .replace(/\.length$/, "")
+    .split(/[.[\]]/)
+    .filter((step) => step !== "");
   return steps.reduce((value: Json, step) => value?.[step], meaning);
 }
 

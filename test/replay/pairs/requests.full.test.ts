@@ -1,11 +1,13 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { type DecodedRequest, translate } from "../../../src/protocols/translate.ts";
+import type { UpstreamBody } from "../../../src/protocols/protocol.ts";
 import { wireRequest } from "../../protocols/wire-request.ts";
 import { type Recording, recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
 import type { Json } from "../wire-json.ts";
 import { type LeftOut, leftOutBy } from "./left-out.ts";
 import { at, differences, meaningOf } from "./meaning.ts";
+import { refusedBy } from "./refused.ts";
 import { decode, PAIRS, recordingsOf, requestOf, sent, type Wire } from "./wires.ts";
 
 // Every recorded request of a format, put into each other format and read there as a client's: it asks for the same.
@@ -15,6 +17,7 @@ if (!available) console.log(`Pairs of formats skipped: there are no recordings a
 
 /** What has become of the requests of a pair. */
 interface Tally {
+  all: number;
   held: number;
   refused: Map<string, number>;
   leftOut: Map<LeftOut, number>;
@@ -27,7 +30,7 @@ describe.skipIf(!available)("recorded requests in each other format", () => {
 
   for (const pair of PAIRS) {
     const [asked, spoken] = pair;
-    const tally: Tally = { held: 0, refused: new Map(), leftOut: new Map() };
+    const tally: Tally = { all: 0, held: 0, refused: new Map(), leftOut: new Map() };
     tallies.set(`${asked.name} → ${spoken.name}`, tally);
     test(`${asked.name} → ${spoken.name}`, () => {
       const misses = recordingsOf(asked).flatMap((recording) => {
@@ -49,34 +52,35 @@ function carry([asked, spoken]: readonly [Wire, Wire], recording: Recording, tal
     if (error instanceof GatewayError) return undefined;
     throw error;
   }
-  const way = translate(asked.server, spoken.client);
+  tally.all += 1;
+  const request = asked.server.protocol.readRequest(requestOf(asked, recording));
+  let written: UpstreamBody;
   try {
-    const request = asked.server.protocol.readRequest(requestOf(asked, recording));
-    const { body, warnings } = way.upstreamBody(request, spoken.target);
-    const address = { model: spoken.target.model.id, stream: request.stream };
-    const arrived = decode(spoken, { ...wireRequest(sent(spoken, body)), address });
-    const [one, other] = [meaningOf(read.chat), meaningOf(arrived.chat)];
-    const unknown = differences(one, other).filter((path) => !isLeftOut(path));
-    if (unknown.length === 0) tally.held += 1;
-    return unknown.length === 0 ? undefined : unknown.map((path) => [path, at(one, path), at(other, path)]);
-
-    function isLeftOut(path: string): boolean {
-      const [from, to] = [asked.name, spoken.name];
-      const found = leftOutBy({ from, to, path, asked: at(one, path), arrived: at(other, path), warnings });
-      if (found !== undefined) tally.leftOut.set(found, (tally.leftOut.get(found) ?? 0) + 1);
-      return found !== undefined;
-    }
+    written = translate(asked.server, spoken.client).upstreamBody(request, spoken.target);
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    const why = `${error.param}: ${error.message}`;
+    const why = refusedBy(error);
     tally.refused.set(why, (tally.refused.get(why) ?? 0) + 1);
     return undefined;
+  }
+  const { body, warnings } = written;
+  const address = { model: spoken.target.model.id, stream: request.stream };
+  const arrived = decode(spoken, { ...wireRequest(sent(spoken, body)), address });
+  const [one, other] = [meaningOf(read.chat), meaningOf(arrived.chat)];
+  const unknown = differences(one, other).filter((path) => !isLeftOut(path));
+  if (unknown.length === 0) tally.held += 1;
+  return unknown.length === 0 ? undefined : unknown.map((path) => [path, at(one, path), at(other, path)]);
+
+  function isLeftOut(path: string): boolean {
+    const [from, to] = [asked.name, spoken.name];
+    const found = leftOutBy({ from, to, path, asked: at(one, path), arrived: at(other, path), warnings });
+    if (found !== undefined) tally.leftOut.set(found, (tally.leftOut.get(found) ?? 0) + 1);
+    return found !== undefined;
   }
 }
 
 function tableOf(): string {
-  const lines = [...tallies].flatMap(([pair, { held, refused, leftOut }]) => [
-    `  ${pair}: ${held} held`,
+  const lines = [...tallies].flatMap(([pair, { all, held, refused, leftOut }]) => [
+    `  ${pair}: ${held} held / ${all}`,
     ...[...refused].map(([why, count]) => `      refused ${count} × ${why}`),
     ...[...leftOut].map(([{ at: place, why }, count]) => `      left out ${count} × ${place.source}: ${why}`),
   ]);

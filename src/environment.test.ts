@@ -59,6 +59,8 @@ describe("a variable at fault is one sentence that names it", () => {
     { SHUTDOWN_DELAY_SECONDS: "soon" },
     { SHUTDOWN_DELAY_SECONDS: "-1" },
     { SHUTDOWN_DELAY_SECONDS: "601" },
+    { SHUTDOWN_DRAIN_SECONDS: "1h" },
+    { SHUTDOWN_DRAIN_SECONDS: "3601" },
     { CONNECTIONS_PER_ADDRESS: "0" },
     { CONNECTIONS_PER_ADDRESS: "1.5" },
     { CONNECTIONS_PER_ADDRESS: "many" },
@@ -119,9 +121,10 @@ describe("a variable at fault is one sentence that names it", () => {
       expect(sentenceOf(() => readConfig(environment, "/x"))).toContain(name));
   }
 
-  test("SHUTDOWN_DELAY_SECONDS is 5 when nothing is said, and may be 0", () => {
-    expect(readConfig({}, "/x").shutdownDelayMs).toBe(5_000);
-    expect(readConfig({ SHUTDOWN_DELAY_SECONDS: "0" }, "/x").shutdownDelayMs).toBe(0);
+  test("SHUTDOWN_DELAY_SECONDS is 5 when nothing is said, SHUTDOWN_DRAIN_SECONDS 60, and both may be 0", () => {
+    expect(readConfig({}, "/x")).toMatchObject({ shutdownDelayMs: 5_000, shutdownDrainMs: 60_000 });
+    const none = { SHUTDOWN_DELAY_SECONDS: "0", SHUTDOWN_DRAIN_SECONDS: "0" };
+    expect(readConfig(none, "/x")).toMatchObject({ shutdownDelayMs: 0, shutdownDrainMs: 0 });
   });
 
   test("white space around a value, and an empty value, are nothing", () => {

@@ -23,6 +23,8 @@ export interface Config {
   readonly settingsFile: string;
   /** How long `readyz` is 503 before a SIGTERM closes the listener. */
   readonly shutdownDelayMs: number;
+  /** How long requests under way may take once the listener is closed. */
+  readonly shutdownDrainMs: number;
   /** The most requests that one client address may have under way; `undefined`: no bound. */
   readonly connectionsPerAddress: number | undefined;
   /** Proxies whose `X-Forwarded-For` is trusted. */
@@ -53,10 +55,11 @@ export function readConfig(environment: Environment, folder: string): Config {
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw new Error(`PORT is "${environment.PORT}", which is no port number: use 0 to 65535.`);
   }
-  const shutdownDelaySec = Number(value("SHUTDOWN_DELAY_SECONDS") ?? "5");
-  if (!(shutdownDelaySec >= 0 && shutdownDelaySec <= 600)) {
-    throw new Error("SHUTDOWN_DELAY_SECONDS is no number of seconds from 0 to 600.");
-  }
+  const shutdownMs = (name: string, otherwise: number, most: number): number => {
+    const seconds = Number(value(name) ?? otherwise);
+    if (seconds >= 0 && seconds <= most) return seconds * 1000;
+    throw new Error(`${name} is no number of seconds from 0 to ${most}.`);
+  };
   const connectionsPerAddress = value("CONNECTIONS_PER_ADDRESS");
   if (connectionsPerAddress !== undefined && !/^[1-9]\d{0,5}$/.test(connectionsPerAddress)) {
     throw new Error("CONNECTIONS_PER_ADDRESS is no whole number from 1 to 999999.");
@@ -88,7 +91,8 @@ export function readConfig(environment: Environment, folder: string): Config {
     assets: assetsUrl === undefined ? undefined : readS3Address(assetsUrl, value),
     sandbox,
     settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
-    shutdownDelayMs: shutdownDelaySec * 1000,
+    shutdownDelayMs: shutdownMs("SHUTDOWN_DELAY_SECONDS", 5, 600),
+    shutdownDrainMs: shutdownMs("SHUTDOWN_DRAIN_SECONDS", 60, 3_600),
     connectionsPerAddress: connectionsPerAddress === undefined ? undefined : Number(connectionsPerAddress),
     trustedProxies: readTrusted(value("TRUSTED_PROXIES")),
     failpoint: value("SWITCHYARD_FAILPOINT"),

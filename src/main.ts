@@ -67,6 +67,7 @@ async function main(): Promise<void> {
     services,
     listener,
     delayMs: config.shutdownDelayMs,
+    drainMs: config.shutdownDrainMs,
     clock: systemClock,
     flush: log.flush,
     exit: process.exit,

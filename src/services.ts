@@ -19,7 +19,7 @@ import type { Admin } from "./gateway/admin/admin.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/offer.ts";
 import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
-import type { Waiting } from "./gateway/media/task.ts";
+import { LiveCalls } from "./gateway/live-calls.ts";
 import { createReader } from "./gateway/reading/reader.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
@@ -75,7 +75,7 @@ export interface Services {
   listensAt(url: string): void;
   /** From here on `readyz` is 503. Tasks are still begun, since requests may wait for them. */
   drain(): void;
-  /** Ends every call under way, each with an error and its charge; no task is begun any more. */
+  /** Ends every call under way and to come, each with an error and its charge; no task is begun any more. */
   endCalls(): void;
   /** Releases running tasks for the next process; waits for the ledger and closes the store. */
   close(): Promise<void>;
@@ -109,7 +109,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const kept = await keptOf(parts, books, settings);
   let draining = false;
   const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint });
-  const live = new Set<Waiting>();
+  const live = new LiveCalls();
   const offer = (): Offer => offers.current().offer;
   const carrierSecret = books.secretFor("carriers 1");
   const limiter = createLimiter(clock);
@@ -162,7 +162,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     endCalls() {
       // Until now requests that wait for a task could still get it.
       scheduler.drain();
-      for (const call of live) call.abort(shuttingDown());
+      live.end(shuttingDown());
     },
     async close() {
       await scheduler.close();

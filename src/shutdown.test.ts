@@ -3,7 +3,7 @@ import { createFakeClock } from "../test/gateway/fake-clock.ts";
 import { createShutdown, type EndSignal } from "./shutdown.ts";
 
 /** A shutdown, what it has done so far, and how its requests end. */
-function open(delayMs: number) {
+function open(delayMs: number, drainMs = 60_000) {
   const did: string[] = [];
   const clock = createFakeClock();
   const requests = Promise.withResolvers<void>();
@@ -24,6 +24,7 @@ function open(delayMs: number) {
       },
     },
     delayMs,
+    drainMs,
     clock,
     flush: () => void did.push("flushed"),
     exit: (code) => void did.push(`exit ${code}`),
@@ -55,10 +56,10 @@ for (const [signal, delayMs] of [
   });
 }
 
-test("requests have a minute from the moment that the listener closes, then they are ended, then cut", async () => {
-  const { did, clock, shutdown } = open(5_000);
+test("requests have the time that is set from the moment that the listener closes, then they are ended, then cut", async () => {
+  const { did, clock, shutdown } = open(5_000, 20_000);
   shutdown("SIGTERM");
-  await clock.advance(64_999);
+  await clock.advance(24_999);
   expect(did).toEqual(["not ready", "listener closed"]);
   await clock.advance(1);
   expect(did.at(-1)).toBe("calls ended");

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { FORMAT_CLIENTS, type FormatClient, jsonEvents, streamedBody } from "../gateway/format-clients.ts";
 import { jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { chatStreamEvents } from "../upstream/chat-bytes.ts";
 import { eventEnds } from "../upstream/cuts.ts";
@@ -58,46 +59,6 @@ const UPSTREAM: Readonly<Record<string, Uint8Array>> = {
   responses: sse(EVENTS, { eventName: (event) => (event as Json).type }),
 };
 
-/** How a client of a format asks, and what a stream has told it. */
-interface Client {
-  path(model: string): string;
-  readonly body: Json;
-  isWhole(events: readonly Json[]): boolean;
-  hasFailed(events: readonly Json[]): boolean;
-}
-
-const TURN = [{ role: "user", content: "Say hello." }];
-const of = (events: readonly Json[], type: string): Json[] => events.filter((event) => event.type === type);
-
-const CLIENTS: Readonly<Record<string, Client>> = {
-  chat_completions: {
-    path: () => "/api/v1/chat/completions",
-    body: { messages: TURN },
-    isWhole: (events) =>
-      events.some(({ choices: [choice] = [] }) => choice?.finish_reason === "stop") &&
-      events.every(({ error }) => error === undefined),
-    hasFailed: (events) => events.some(({ error }) => error !== undefined),
-  },
-  messages: {
-    path: () => "/api/v1/messages",
-    body: { max_tokens: 100, messages: TURN },
-    isWhole: (events) => of(events, "message_stop").length > 0,
-    hasFailed: (events) => of(events, "error").length > 0,
-  },
-  generate_content: {
-    path: (model) => `/api/v1/models/${model}:streamGenerateContent?alt=sse`,
-    body: { contents: [{ role: "user", parts: [{ text: "Say hello." }] }] },
-    isWhole: (events) => events.some(({ candidates: [one] = [] }) => one?.finishReason !== undefined),
-    hasFailed: (events) => events.some(({ error }) => error !== undefined),
-  },
-  responses: {
-    path: () => "/api/v1/responses",
-    body: { input: "Say hello.", store: false },
-    isWhole: (events) => of(events, "response.completed").length > 0,
-    hasFailed: (events) => of(events, "error").length === 1 && of(events, "response.failed").length === 1,
-  },
-};
-
 let double: UpstreamDouble;
 let gateway: TestGateway;
 
@@ -120,16 +81,12 @@ afterAll(async () => {
 });
 
 /** What a client is told of a stream, and what its account is charged. */
-async function told({ path, body }: Client, model: string) {
+async function told(client: FormatClient, model: string) {
   const { balance } = await gateway.account();
-  const named = path(model).includes(model) ? body : { ...body, model, stream: true };
-  const response = await gateway.post(path(model), named);
+  const response = await gateway.post(client.path(model), streamedBody(client, model));
   const text = await response.text();
   await gateway.settled();
-  const events: Json[] = text
-    .split("\n")
-    .filter((line) => line.startsWith("data: {"))
-    .map((line) => JSON.parse(line.slice(6)));
+  const events = jsonEvents(text);
   const cost = balance - (await gateway.account()).balance;
   return { status: response.status, events: response.status === 200 ? events : [], cost };
 }
@@ -137,7 +94,7 @@ async function told({ path, body }: Client, model: string) {
 const creditIn = (event: Json): unknown =>
   event.credit ?? event.response?.credit ?? event.usageMetadata?.credit ?? event.usage?.credit;
 
-for (const [caller, client] of Object.entries(CLIENTS)) {
+for (const [caller, client] of Object.entries(FORMAT_CLIENTS)) {
   for (const [spoken, bytes] of Object.entries(UPSTREAM)) {
     describe(`a client of ${caller}, a provider of ${spoken}`, () => {
       test("a stream that ends early is never whole, and costs what it says", async () => {

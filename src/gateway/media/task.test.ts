@@ -14,14 +14,8 @@ import type { Tasks, TaskSubmission } from "../../tasks/tasks.ts";
 import type { TaskAdmission } from "./admit/admit.ts";
 import type { Offer } from "../offer.ts";
 import { submitTask, type TaskWay } from "./submit.ts";
-import {
-  awaitTask,
-  cancelTask,
-  findTask,
-  type MediaInput,
-  type MediaServices,
-  type Waiting,
-} from "./task.ts";
+import { awaitTask, cancelTask, findTask, type MediaInput, type MediaServices } from "./task.ts";
+import type { LiveCall } from "../live-calls.ts";
 import { createReader } from "../reading/reader.ts";
 import { openRequestRecord } from "../request-record.ts";
 
@@ -83,7 +77,7 @@ function open(does: Partial<Tasks> = {}) {
   const submitted: TaskSubmission[] = [];
   const asked: string[] = [];
   const fields: LogFields[] = [];
-  const live = new Set<Waiting>();
+  const live = new Set<LiveCall>();
   const note = (name: string): void => void asked.push(name);
   const services: MediaServices = {
     tasks: {

@@ -8,6 +8,7 @@ import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Task, TaskKind } from "../../core/task.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
+import type { LiveCall } from "../live-calls.ts";
 import type { Offer } from "../offer.ts";
 import type { Reader } from "../reading/reader.ts";
 import type { RequestRecord } from "../request-record.ts";
@@ -26,13 +27,7 @@ export interface MediaServices {
   /** Hosts of the operator that links may lead to though they are not public, as they are now. */
   allowedHosts(): readonly string[];
   /** Requests that wait for their task, so that a shutdown can end them. */
-  readonly live: Set<Waiting>;
-}
-
-/** A request that waits. */
-export interface Waiting {
-  /** Stops waiting, for a reason that the client is told. */
-  abort(reason: Error): void;
+  readonly live: Set<LiveCall>;
 }
 
 /** A caller's request for something new. */
@@ -67,7 +62,7 @@ const END_MS = 5_000;
 export async function awaitTask(services: MediaServices, task: Task, signal: AbortSignal): Promise<Task> {
   const { tasks, live } = services;
   const controller = new AbortController();
-  const waiting: Waiting = { abort: (reason) => controller.abort(reason) };
+  const waiting: LiveCall = { abort: (reason) => controller.abort(reason) };
   live.add(waiting);
   try {
     return await tasks.ended(task, AbortSignal.any([signal, controller.signal]));

@@ -53,19 +53,23 @@ interface OfRun extends OfTask {
   readonly epoch: number;
 }
 
+/** A provider, and how many tasks it may run at a time over all processes. */
+export interface ProviderPlace {
+  readonly provider: string;
+  readonly providerLimit: number;
+}
+
 /**
  * Takes a task for this process: a pending one, or a running one whose owner has not renewed its lease by the store's
- * clock, or has any owner but this process where `alone`. Not once the deadline has come. The task's progress (its job,
- * its attempts) must be read after the claim: until then the owner before may have gone on.
+ * clock, or has any owner but this process where `alone`; a running one where it is, at no other provider. Not once the
+ * deadline has come. The task's progress (its job, its attempts) must be read after the claim: until then the owner
+ * before may have gone on.
  */
-export interface ClaimTask extends OfTask {
+export interface ClaimTask extends OfTask, ProviderPlace {
   readonly kind: "claim";
   /** The task's epoch when it was read; the claim adds one. */
   readonly seenEpoch: number;
   readonly boot: string;
-  readonly provider: string;
-  /** Tasks that this provider may run at a time, over all processes. */
-  readonly providerLimit: number;
   readonly leaseMs: number;
   /** No other process shares the store: another owner of the task is dead. */
   readonly alone: boolean;
@@ -77,6 +81,8 @@ export interface ClaimTask extends OfTask {
 export interface AttemptTask extends OfRun {
   readonly kind: "attempt";
   readonly attempt: number;
+  /** The task goes to this provider, since no other has begun it or may have; absent: it stays where it is. */
+  readonly to?: ProviderPlace;
 }
 
 /** The provider surely did not take the task in `refusals` of the attempts so far. */
@@ -154,9 +160,10 @@ export interface TaskAnswers {
     | { readonly ok: false; readonly reason: HoldRefusal | "too_many_pending" };
   claim:
     | { readonly ok: true; readonly epoch: number }
-    /** `taken`: another process has it, or it has another epoch now; `full`: the provider has as many as it may. */
+    /** `taken`: another process has it, or it has another epoch or provider now; `full`: the provider has as many as it may. */
     | { readonly ok: false; readonly reason: "taken" | "ended" | "deadline" | "full" };
-  attempt: Taken | Lost;
+  /** `full`: the provider that the task was to go to has as many as it may. */
+  attempt: Taken | Lost | { readonly ok: false; readonly reason: "full" };
   note_refusal: Taken | Lost;
   note_job: Taken | Lost;
   renew: Taken | Lost;

@@ -85,12 +85,13 @@ export function createTestRun(options: TestRunOptions): TestRun {
       ...(options.facts === undefined ? {} : { facts: options.facts }),
     },
   } as unknown as Hold;
-  const kept: { job: string | null; attempts: number; refusals: number } = {
+  const { clientHeaders = {}, base64, provider: first = model.routes[0]?.provider ?? "" } = options;
+  const kept: { job: string | null; attempts: number; refusals: number; provider: string } = {
     job: null,
     attempts: 0,
     refusals: 0,
+    provider: first,
   };
-  const { clientHeaders = {}, base64, provider = model.routes[0]?.provider ?? "" } = options;
   const open = (): TestRun => {
     const steps: string[] = [];
     const stopping = new AbortController();
@@ -105,7 +106,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
       accountId: hold.accountId,
       requestId: "req_00112233445566778899aabbccddeeff",
       model: model.id,
-      provider,
+      provider: kept.provider,
       hold,
       payload: JSON.parse(
         JSON.stringify({ request, clientHeaders, ...(base64 === undefined ? {} : { base64 }) }),
@@ -116,9 +117,17 @@ export function createTestRun(options: TestRunOptions): TestRun {
       createdAtMs,
       deadlineMs: createdAtMs + timeoutSec * 1_000,
       signal: stopping.signal,
-      async beginAttempt() {
+      async beginAttempt(at) {
         stopping.signal.throwIfAborted();
-        await keep("attempt", () => void (kept.attempts += 1));
+        const { provider = kept.provider, providerLimit = 1 } = at ?? {};
+        const hasMoved = provider !== kept.provider;
+        if (hasMoved && kept.attempts > kept.refusals) throw new Error("It may have been begun there.");
+        if (hasMoved && providerLimit === 0) return "full";
+        await keep(hasMoved ? `attempt at ${provider}` : "attempt", () => {
+          kept.attempts += 1;
+          kept.provider = provider;
+        });
+        return "begun";
       },
       noteRefusal: () => keep("refusal", () => void (kept.refusals += 1)),
       noteJob: (job) => keep(`job ${job}`, () => void (kept.job = job)),

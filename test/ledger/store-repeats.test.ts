@@ -108,6 +108,15 @@ const REPEATS: readonly Repeat[] = [
     between: (books) => [books.noteJob("x", "j"), books.attempt("x", 2)],
   },
   {
+    name: "an attempt at another provider",
+    before: (books) => [books.submit("x", 60n), books.claim("x")],
+    command: (books) => books.attempt("x", 1, { to: { provider: books.id("p2"), providerLimit: 1 } }),
+    between: (books) => [
+      books.noteRefusal("x", 1),
+      books.attempt("x", 2, { to: { provider: books.id("p3"), providerLimit: 1 } }),
+    ],
+  },
+  {
     name: "a refusal",
     before: (books) => [books.submit("x", 60n), books.claim("x"), books.attempt("x", 1)],
     command: (books) => books.noteRefusal("x", 1),

@@ -192,12 +192,13 @@ describeOnEngines("a task", (engine) => {
       await books.run(books.attempt("x", 1));
       await books.execute(`update tasks set lease_until_ms = 2 where id = '${books.id("x")}'`);
       for (const seenEpoch of [0, 2]) expect(await told(again({ seenEpoch }))).toEqual(no("taken"));
-      expect(await told(again({ provider: books.id("p2") }))).toEqual({ ok: true, epoch: 2 });
+      expect(await told(again({ provider: books.id("p2") }))).toEqual(no("taken"));
+      expect(await told(again({}))).toEqual({ ok: true, epoch: 2 });
       expect(await task("x")).toMatchObject({
         state: "running",
         epoch: 2n,
         owner: "b2",
-        provider: books.id("p2"),
+        provider: books.id("provider"),
         // What the first owner did stands.
         job: "job-1",
         attempts: 1n,
@@ -280,7 +281,7 @@ describeOnEngines("a task", (engine) => {
         books.claim("x", { seenEpoch: 2, providerLimit: 1 }),
         books.fail("y", theirs),
         books.claim("z", { ...theirs, ...two }),
-        books.claim("x", { seenEpoch: 2, boot: "b3", ...two, provider: books.id("p3") }),
+        books.claim("x", { seenEpoch: 2, boot: "b3", ...two }),
       );
       expect(ofAnswers(over)).toEqual([
         no("full"),
@@ -311,6 +312,60 @@ describeOnEngines("a task", (engine) => {
       expect(await books.apply(books.attempt("x", 4))).toEqual([
         { failure: `The task ${books.id("x")} had 2 attempts, not 3.` },
       ]);
+      await books.audit();
+    });
+
+    test("goes to another provider by the attempt that is sent there, as long as none may have begun it", async () => {
+      const to = (provider: string, providerLimit = 1) => ({
+        to: { provider: books.id(provider), providerLimit },
+      });
+      const stays = {
+        failure: `The task ${books.id("x")} may have been begun at ${books.id("p2")}: it cannot go to another.`,
+      };
+      expect(await told(books.attempt("x", 1))).toEqual({ ok: true });
+      await books.run(books.noteRefusal("x", 1));
+      expect(await told(books.attempt("x", 2, to("p2")))).toEqual({ ok: true });
+      expect(await task("x")).toMatchObject({ attempts: 2n, provider: books.id("p2"), epoch: 1n });
+      // Now it is in doubt; then the provider has a name for it.
+      expect(await books.apply(books.attempt("x", 3, to("p3")))).toEqual([stays]);
+      await books.apply(books.noteRefusal("x", 2), books.noteJob("x", "job-1"));
+      expect(await books.apply(books.attempt("x", 3, to("p3")))).toEqual([stays]);
+      expect(await task("x")).toMatchObject({ attempts: 2n, provider: books.id("p2") });
+      await books.audit();
+    });
+
+    test("that was left behind is taken over where it is, wherever it was seen", async () => {
+      const at = { provider: books.id("p2"), providerLimit: 9 };
+      await books.run(books.release("x"));
+      // The process that was frozen goes on before another looks again.
+      await books.run(books.attempt("x", 1, { to: at }));
+      expect(await told(books.claim("x", { seenEpoch: 1, boot: "b2" }))).toEqual(no("taken"));
+      expect(await told(books.claim("x", { seenEpoch: 1, boot: "b2", ...at }))).toEqual({
+        ok: true,
+        epoch: 2,
+      });
+      expect(await task("x")).toMatchObject({ attempts: 1n, provider: books.id("p2") });
+      await books.audit();
+    });
+
+    test("goes to no provider that has as many as it may, and leaves room where it was", async () => {
+      const at = (provider: string, providerLimit = 1) => ({ provider: books.id(provider), providerLimit });
+      await books.apply(books.submit("y", 1n), books.submit("z", 1n));
+      await books.run(books.claim("y", at("p2")));
+      expect(await told(books.attempt("x", 1, { to: at("p2") }))).toEqual(no("full"));
+      expect(await task("x")).toMatchObject({ attempts: 0n, provider: books.id("provider") });
+      // In one batch as in several: the place of one that goes is the next one's.
+      const answers = await books.apply(
+        books.claim("z", at("provider")),
+        books.attempt("y", 1, { to: at("p3") }),
+        books.attempt("x", 1, { to: at("p2") }),
+        books.claim("z", at("provider")),
+      );
+      expect(ofAnswers(answers)).toEqual([no("full"), { ok: true }, { ok: true }, { ok: true, epoch: 1 }]);
+      expect(await told(books.attempt("z", 1, { to: at("p2") }))).toEqual(no("full"));
+      // Where it is already it takes no second place.
+      await books.run(books.noteRefusal("x", 1));
+      expect(await told(books.attempt("x", 2, { to: at("p2") }))).toEqual({ ok: true });
       await books.audit();
     });
 

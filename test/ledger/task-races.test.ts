@@ -183,6 +183,47 @@ describeOnEngines("of commands of two processes about one task", (engine) => {
     await Promise.all(executors.map((executor) => executor.close()));
   });
 
+  test("tasks that go to one provider, and claims for it: as many as it may run, whoever comes", async () => {
+    const names = Array.from({ length: 60 }, (_, n) => `x${n}`);
+    const of = (name: string) => ({ account: books.id(`a-${name}`), key: books.id(`k-${name}`) });
+    await books.apply(
+      ...names.map((name) => books.createAccount(`a-${name}`)),
+      ...names.map((name) => books.issueKey(`k-${name}`, { account: of(name).account })),
+      ...names.map((name) => books.grant(`g-${name}`, 1n, { account: of(name).account })),
+      ...names.map((name) => books.submit(name, 1n, of(name))),
+    );
+    // Two of three run at another provider, which took none of them.
+    const isRun = (n: number): boolean => n % 3 !== 0;
+    await books.apply(
+      ...names
+        .filter((_, n) => isRun(n))
+        .map((name) => books.claim(name, { ...of(name), providerLimit: 60 })),
+    );
+    const executors = Array.from({ length: 4 }, () => executorAt(books));
+    const place = { provider: books.id("second"), providerLimit: 11 };
+    const outcomes = await Promise.all(
+      executors.map(async (executor, at) => {
+        const answers: (boolean | string)[] = [];
+        for (let from = at * 15; from < (at + 1) * 15; from += 3) {
+          const batch = names
+            .slice(from, from + 3)
+            .map((name, i) =>
+              isRun(from + i)
+                ? books.attempt(name, 1, { ...of(name), to: place })
+                : books.claim(name, { ...of(name), ...place }),
+            );
+          for (const outcome of await executor.execute(batch))
+            answers.push("failure" in outcome ? outcome.failure : outcome.answer.ok);
+        }
+        return answers;
+      }),
+    );
+    expect(outcomes.flat().filter((ok) => ok === true)).toHaveLength(11);
+    expect(outcomes.flat().filter((ok) => ok === false)).toHaveLength(49);
+    await books.audit();
+    await Promise.all(executors.map((executor) => executor.close()));
+  });
+
   test("claims for several providers in batches of several accounts: nobody waits for another in a circle", async () => {
     const accounts = ["a", "b", "c", "d"];
     await books.apply(

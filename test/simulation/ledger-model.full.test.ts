@@ -140,6 +140,7 @@ function wordOf(outcome: Outcome): string {
 
 const ALL_ANSWERS = [
   "attempt failed",
+  "attempt full",
   "attempt lost",
   "attempt ok",
   "cancel ended",

@@ -29,6 +29,8 @@ export type TaskStep =
       readonly epoch: number;
       readonly what: "attempt" | "note_refusal" | "note_job" | "renew" | "release";
       readonly more: number;
+      /** Where an attempt goes, and how many may be there; null: it stays. */
+      readonly to: { readonly provider: number; readonly limit: number } | null;
     }
   | { readonly do: "finish"; readonly at: number; readonly epoch: number; readonly used: "as held" | number }
   | { readonly do: "fail"; readonly at: number; readonly epoch: number; readonly unfinished: boolean }
@@ -82,6 +84,7 @@ export const taskStep: fc.Arbitrary<TaskStep> = fc.oneof(
         "release" as const,
       ),
       more: fc.nat(1),
+      to: fc.option(fc.record({ provider: fc.nat(1), limit: fc.nat(2) })),
     }),
   },
   {
@@ -135,14 +138,14 @@ export function taskCommandOf(world: TaskWorld, next: TaskStep, nowMs: number): 
         ...of,
         seenEpoch: next.seen,
         boot: `boot-${next.boot}`,
-        provider: `${world.name}-provider-${next.provider}`,
+        provider: providerOf(world, next.provider),
         providerLimit: next.limit,
         leaseMs: next.lasting ? LASTING_MS : 0,
         alone: next.alone,
         steadyMs: nowMs,
       };
     case "run":
-      return runCommandOf({ ...of, epoch: next.epoch }, next);
+      return runCommandOf(world, { ...of, epoch: next.epoch }, next);
     case "finish":
       return {
         kind: "finish",
@@ -186,10 +189,21 @@ interface OfRun {
   readonly epoch: number;
 }
 
-function runCommandOf(run: OfRun, { what, more }: Extract<TaskStep, { do: "run" }>): Command {
+const providerOf = (world: TaskWorld, provider: number): string => `${world.name}-provider-${provider}`;
+
+function runCommandOf(
+  world: TaskWorld,
+  run: OfRun,
+  { what, more, to }: Extract<TaskStep, { do: "run" }>,
+): Command {
   switch (what) {
     case "attempt":
-      return { kind: "attempt", ...run, attempt: 1 + more };
+      return {
+        kind: "attempt",
+        ...run,
+        attempt: 1 + more,
+        ...(to === null ? {} : { to: { provider: providerOf(world, to.provider), providerLimit: to.limit } }),
+      };
     case "note_refusal":
       return { kind: "note_refusal", ...run, refusals: more };
     case "note_job":

@@ -94,6 +94,9 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
     task.endedAtMs = nowMs;
   };
 
+  const busyBeside = (task: ModelTask, provider: string): number =>
+    count((other) => other !== task && other.state === "running" && other.provider === provider);
+
   const submit = (command: SubmitTask): Answer => {
     const before = tasks.get(command.task);
     if (before !== undefined) return { ok: true, amount: holdOf(before).amount };
@@ -131,17 +134,33 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
     if (task.epoch !== command.seenEpoch) return no("taken");
     const nowMs = storeMs?.() ?? command.steadyMs;
     const isDead = task.leaseUntilMs <= nowMs || (command.alone && task.owner !== command.boot);
-    if (task.state === "running" && !isDead) return no("taken");
+    if (task.state === "running" && (!isDead || task.provider !== command.provider)) return no("taken");
     if (task.deadlineMs <= command.steadyMs) return no("deadline");
     const { provider } = command;
-    const busy = count((other) => other !== task && other.state === "running" && other.provider === provider);
-    if (busy + 1 > command.providerLimit) return no("full");
+    if (busyBeside(task, provider) + 1 > command.providerLimit) return no("full");
     if (task.state === "pending") move(task, "running");
     task.epoch += 1;
     task.owner = command.boot;
     task.provider = provider;
     task.leaseUntilMs = nowMs + command.leaseMs;
     return { ok: true, epoch: task.epoch };
+  };
+
+  const attempt = (task: ModelTask, command: AttemptTask): Answer => {
+    if (command.attempt <= task.attempts) return OK;
+    if (command.attempt > task.attempts + 1)
+      throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.attempt - 1}.`);
+    if (command.to !== undefined) {
+      if (task.attempts !== task.refusals || task.job !== null)
+        throw new Error(
+          `The task ${task.id} may have been begun at ${task.provider}: it cannot go to another.`,
+        );
+      const { provider, providerLimit } = command.to;
+      if (busyBeside(task, provider) + 1 > providerLimit) return no("full");
+      task.provider = provider;
+    }
+    task.attempts = command.attempt;
+    return OK;
   };
 
   const finish = (task: ModelTask, command: FinishTask): Answer => {
@@ -170,9 +189,7 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
     if (command.kind === "fail") return fail(task, command);
     if (task.state !== "running") return no("lost");
     if (command.kind === "attempt") {
-      if (command.attempt > task.attempts + 1)
-        throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.attempt - 1}.`);
-      task.attempts = Math.max(task.attempts, command.attempt);
+      return attempt(task, command);
     } else if (command.kind === "note_refusal") {
       if (command.refusals > task.attempts)
         throw new Error(

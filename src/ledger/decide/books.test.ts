@@ -75,6 +75,10 @@ describe("what a batch refers to", () => {
     { command: voided("h"), want: { accounts: ["a"], keys: ["k"], holds: ["h"] } },
     { command: submit("t", 1n), want: { ...ofItsHold, pendingOf: ["a"] } },
     { command: claim("t", { provider: "p" }), want: { ...ofTask, runningAt: ["p"] } },
+    {
+      command: attempt("t", 1, { to: { provider: "p", providerLimit: 1 } }),
+      want: { ...ofTask, runningAt: ["p"] },
+    },
     { command: attempt("t", 1), want: ofTask },
     { command: renew("t", 1), want: ofTask },
     { command: forgetFiles("t"), want: ofTask },

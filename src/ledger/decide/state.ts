@@ -1,4 +1,5 @@
 import type { MoneyCommand } from "../commands.ts";
+import type { ProviderPlace } from "../task-commands.ts";
 import type { AccountRow, EntryRow, HoldRow, KeyRow, TaskRow } from "../rows.ts";
 
 /** Rows that a batch refers to, locked until the batch is written. */
@@ -80,7 +81,8 @@ export function referencesOf(commands: readonly MoneyCommand[]): References {
     }
     if ("task" in command) found.tasks.add(command.task);
     if (command.kind === "submit") found.pendingOf.add(command.account);
-    if (command.kind === "claim") found.runningAt.add(command.provider);
+    const place = placeOf(command);
+    if (place !== undefined) found.runningAt.add(place.provider);
     if (command.kind === "settle") found.causes.add(lateCause(command.hold));
     if (MOVES_CREDIT.has(command.kind)) {
       found.keys.add(command.key);
@@ -88,6 +90,12 @@ export function referencesOf(commands: readonly MoneyCommand[]): References {
     }
   }
   return found;
+}
+
+/** The place at a provider that a command takes. */
+function placeOf(command: MoneyCommand): ProviderPlace | undefined {
+  if (command.kind === "claim") return command;
+  return command.kind === "attempt" ? command.to : undefined;
 }
 
 /** Commands that make or end a hold; other commands of a task move no credit. */

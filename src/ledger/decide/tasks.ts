@@ -1,5 +1,5 @@
 import type { MicroCredits } from "../../core/money/credits.ts";
-import { isEnded } from "../../core/task.ts";
+import { isEnded, mayBeBegun } from "../../core/task.ts";
 import type { HoldRow, TaskRow } from "../rows.ts";
 import type { Decided } from "./changes.ts";
 import type { BooksState } from "./state.ts";
@@ -13,6 +13,7 @@ import type {
   ForgetFiles,
   NoteJob,
   NoteRefusal,
+  ProviderPlace,
   ReleaseTask,
   RenewTask,
   SubmitTask,
@@ -112,12 +113,12 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
   const epoch = command.seenEpoch + 1;
   if (task.epoch === epoch && task.owner === command.boot && task.provider === command.provider)
     return { answer: { ok: true, epoch } };
-  if (task.epoch !== command.seenEpoch || !isFree(state, task, command))
+  // An owner whose lease is over may still have sent the task to another provider, which must not be forgotten.
+  const hasGone = task.state === "running" && task.provider !== command.provider;
+  if (task.epoch !== command.seenEpoch || hasGone || !isFree(state, task, command))
     return { answer: { ok: false, reason: "taken" } };
   if (command.steadyMs >= task.deadlineMs) return { answer: { ok: false, reason: "deadline" } };
-  const itself = task.state === "running" && task.provider === command.provider ? 1 : 0;
-  const others = (state.running.get(command.provider) ?? 0) - itself;
-  if (others >= command.providerLimit) return { answer: { ok: false, reason: "full" } };
+  if (!hasRoom(state, task, command)) return { answer: { ok: false, reason: "full" } };
   const claimed: TaskRow = {
     ...task,
     state: "running",
@@ -128,6 +129,16 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
     startedAtMs: task.startedAtMs ?? command.nowMs,
   };
   return { answer: { ok: true, epoch }, effect: { task: claimed } };
+}
+
+/** Whether the provider may run the task beside those that it runs. */
+function hasRoom(
+  { running }: BooksState,
+  task: TaskRow,
+  { provider, providerLimit }: ProviderPlace,
+): boolean {
+  const itself = task.state === "running" && task.provider === provider ? 1 : 0;
+  return (running.get(provider) ?? 0) - itself < providerLimit;
 }
 
 /** Whether no live process runs the task. A pending task has no lease. */
@@ -146,7 +157,12 @@ function attempt(state: BooksState, command: AttemptTask): Decided<AttemptTask> 
   if (command.attempt <= task.attempts) return DONE;
   if (command.attempt > task.attempts + 1)
     throw new Error(`The task ${task.id} had ${task.attempts} attempts, not ${command.attempt - 1}.`);
-  return { ...DONE, effect: { task: { ...task, attempts: command.attempt } } };
+  const { attempt: attempts, to } = command;
+  if (to === undefined) return { ...DONE, effect: { task: { ...task, attempts } } };
+  if (mayBeBegun(task) || task.job !== null)
+    throw new Error(`The task ${task.id} may have been begun at ${task.provider}: it cannot go to another.`);
+  if (!hasRoom(state, task, to)) return { answer: { ok: false, reason: "full" } };
+  return { ...DONE, effect: { task: { ...task, attempts, provider: to.provider } } };
 }
 
 function noteRefusal(state: BooksState, command: NoteRefusal): Decided<NoteRefusal> {

@@ -52,9 +52,8 @@ export function lockAccounts(ids: Iterable<string>): Statement {
 const PROVIDER_LOCKS = 7_401;
 
 /**
- * Locks the providers that tasks of a batch are claimed for, so that no two transactions count the same running tasks.
- * It comes before the accounts' locks, and in one order, so that two writers never deadlock. `undefined` when nothing
- * is claimed.
+ * Locks the providers that tasks of a batch come to, so that no two transactions count the same running tasks. It comes
+ * before the accounts' locks, and in one order, so that two writers never deadlock. `undefined` when none comes to any.
  */
 export function lockProvidersStatement({ runningAt }: References): Statement | undefined {
   if (runningAt.size === 0) return undefined;

@@ -3,6 +3,7 @@ import type { Hold } from "../../core/money/hold.ts";
 import type { TaskFailure, TaskKind, TaskResult } from "../../core/task.ts";
 import type { Usage, UsageFlag } from "../../core/money/usage.ts";
 import type { RequestTimeline } from "../../ledger/commands.ts";
+import type { ProviderPlace } from "../../ledger/task-commands.ts";
 
 /**
  * Does a task's job. A run calls it once it has claimed the task, and ends the task by the outcome; a rejection fails
@@ -17,6 +18,7 @@ export interface TaskRun {
   readonly accountId: string;
   readonly requestId: string;
   readonly model: string;
+  /** Where the task is when the run begins. */
   readonly provider: string;
   /** The hold that pays for it, with the prices that were fixed when it was submitted. */
   readonly hold: Hold;
@@ -34,9 +36,10 @@ export interface TaskRun {
   readonly signal: AbortSignal;
   /**
    * To be awaited before an attempt, which sends the task to the provider: durable when it resolves; rejects once
-   * another run owns the task.
+   * another run owns the task. `at` names a provider that the task then is at, which only one can become that no other
+   * may have begun; absent: it stays where it is. `full`: that provider has as many tasks as it may, and none is sent.
    */
-  beginAttempt(): Promise<void>;
+  beginAttempt(at?: ProviderPlace): Promise<"begun" | "full">;
   /**
    * To be awaited when the provider surely did not take the last attempt: durable when it resolves; rejects likewise.
    */

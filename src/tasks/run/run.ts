@@ -68,6 +68,8 @@ class OneRun implements Run {
   /** Aborted with a `TaskStop`. */
   readonly #stopping = new AbortController();
   #epoch: number;
+  /** Where the task is. */
+  #provider: string;
   /** How often any run was about to send the task to the provider; 0 until it was read. */
   #attempts = 0;
   /** How often of these the provider surely did not take it. */
@@ -79,6 +81,7 @@ class OneRun implements Run {
     this.#parts = parts;
     this.#picked = picked;
     this.#epoch = picked.task.epoch;
+    this.#provider = picked.provider;
     this.#writer = createRunWriter({
       ...parts,
       onTrouble: (error) => this.#tell("warn", "the store did not take what became of a task", error),
@@ -131,7 +134,7 @@ class OneRun implements Run {
       const result = await this.#jobResult();
       this.#phase = "ending";
       const stopped = this.#stopReason();
-      if (result === "hung") log.error("the job of a task did not stop in time", aboutRun(this.#picked));
+      if (result === "hung") log.error("the job of a task did not stop in time", this.#about());
       else if ("error" in result && stopped === undefined)
         this.#tell("error", "the work on a task failed", result.error);
       return await this.#end(runEnd(result, this.#facts()));
@@ -191,14 +194,18 @@ class OneRun implements Run {
       ...claimed,
       provider,
       signal,
-      beginAttempt: async () => {
+      beginAttempt: async (at) => {
         signal.throwIfAborted();
         const attempt = this.#attempts + 1;
-        await this.#note({ kind: "attempt", ...this.#named(), attempt }, () => signal.aborted);
+        const to = at === undefined || at.provider === this.#provider ? {} : { to: at };
+        const command = { kind: "attempt", ...this.#named(), attempt, ...to } as const;
+        if ((await this.#note(command, () => signal.aborted)) === "full") return "full";
         this.#attempts = attempt;
+        this.#provider = at?.provider ?? this.#provider;
         failpoint("task.attempted");
         // A stopped run must not send.
         signal.throwIfAborted();
+        return "begun";
       },
       noteRefusal: async () => {
         const refusals = this.#refusals + 1;
@@ -213,9 +220,10 @@ class OneRun implements Run {
     };
   }
 
-  async #note(command: TaskCommand, until?: () => boolean): Promise<void> {
+  async #note(command: TaskCommand, until?: () => boolean): Promise<"noted" | "full"> {
     const answer = await this.#writer.submit(command, until);
-    if (answer?.ok === true) return;
+    if (answer?.ok === true) return "noted";
+    if (answer?.reason === "full") return "full";
     if (this.#writer.isLost()) this.stop("lost");
     throw this.#stopping.signal.reason ?? new TaskStop("lost");
   }
@@ -284,7 +292,7 @@ class OneRun implements Run {
   }
 
   #lost(): "lost" {
-    this.#parts.log.warn("a task was lost to another process, or had ended", aboutRun(this.#picked));
+    this.#parts.log.warn("a task was lost to another process, or had ended", this.#about());
     return "lost";
   }
 
@@ -311,15 +319,15 @@ class OneRun implements Run {
     return this.#phase === "ended";
   }
 
-  #tell(level: "warn" | "error", what: string, error: unknown): void {
-    this.#parts.log[level](what, { ...aboutRun(this.#picked), error: describeError(error) });
+  /** The fields of a log line about the run. */
+  #about(): LogFields {
+    const { id, requestId, accountId, model } = this.#picked.task;
+    return { task: id, request_id: requestId, account_id: accountId, model, provider: this.#provider };
   }
-}
 
-/** The fields of a log line about a run. */
-function aboutRun({ task, provider }: Picked): LogFields {
-  const { id, requestId, accountId, model } = task;
-  return { task: id, request_id: requestId, account_id: accountId, model, provider };
+  #tell(level: "warn" | "error", what: string, error: unknown): void {
+    this.#parts.log[level](what, { ...this.#about(), error: describeError(error) });
+  }
 }
 
 function claimCommand(

@@ -7,9 +7,10 @@ import type { Log } from "./core/log/log.ts";
 import type { Random } from "./core/random.ts";
 import { createGuardedFetch } from "./gateway/fetch/guarded-fetch.ts";
 import { createMediaJob } from "./gateway/media/job/job.ts";
-import { taskProvider } from "./gateway/media/provider.ts";
+import { taskRoutes } from "./gateway/media/provider.ts";
 import type { Offers } from "./gateway/offers.ts";
 import type { Books } from "./open-books.ts";
+import type { MediaProvider } from "./providers/provider.ts";
 import { createGridCutter } from "./runtime/images/grid-cutter.ts";
 import { createEndings } from "./tasks/endings.ts";
 import { createScheduler, type Scheduler } from "./tasks/scheduler.ts";
@@ -43,12 +44,13 @@ const POLL_MS = 500;
 export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTasks {
   const { bootId, database, writer, cipher } = books;
   const settings = () => offers.current().settings.tasks;
-  const providerOf: ProviderOf = (kind, model) => {
-    const { offer } = offers.current();
-    const found = taskProvider(offer, kind, model);
-    if (found === undefined) return undefined;
+  const limitOf = ({ id }: MediaProvider): number => {
     const { runningAt, runningPerProvider } = settings();
-    return { provider: found.name, limit: runningAt[found.provider.id] ?? runningPerProvider };
+    return runningAt[id] ?? runningPerProvider;
+  };
+  const providerOf: ProviderOf = (kind, model) => {
+    const [first] = taskRoutes(offers.current().offer, kind, model);
+    return first === undefined ? undefined : { provider: first.name, limit: limitOf(first.provider) };
   };
   const fetch = createGuardedFetch({
     allowedHosts: () => offers.current().settings.outbound.allowedHosts,
@@ -60,7 +62,7 @@ export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTask
   const grids = createGridCutter();
   const offer = () => offers.current().offer;
   const timeouts = () => offers.current().settings.timeouts;
-  const doJob = createMediaJob({ ...parts, offer, fetch, timeouts, memory, cutGrid: grids.cut });
+  const doJob = createMediaJob({ ...parts, offer, limitOf, fetch, timeouts, memory, cutGrid: grids.cut });
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
   const requests = createRequestCache(memory, parts.clock);
   const shared = { ...parts, bootId, database, writer, cipher, endings, requests };

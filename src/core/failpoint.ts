@@ -31,6 +31,7 @@ export const FAILPOINTS = [
   "task.claimed",
   "task.attempted",
   "task.sent",
+  "task.refused",
   "task.job_noted",
   "task.polled",
   "task.downloading",

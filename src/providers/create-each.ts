@@ -1,6 +1,6 @@
 import type { ImageRequest } from "../core/media/media.ts";
 import { addUsage, type Usage } from "../core/money/usage.ts";
-import type { MediaCall, MediaDone, MediaStep } from "./media.ts";
+import type { MediaCall, MediaDone, MediaRefusal, MediaStep } from "./media.ts";
 
 /** What came of several calls at once: their answers, and why there is none where one broke. */
 export interface EachEnd {
@@ -59,14 +59,24 @@ export function doneTogether(steps: readonly MediaStep[]): MediaDone | undefined
   };
 }
 
-/** The refusal that says most of several. Rejects as the call that broke where none does; only what surely began nowhere is busy. */
+/** Reasons that say that a call surely began nothing. */
+const NOT_BEGUN: ReadonlySet<MediaRefusal["reason"]> = new Set(["busy", "operator_fault"]);
+
+/**
+ * The refusal that says most of several. Rejects as the call that broke where none does. Work that another provider may
+ * then do has surely begun nowhere: it is the operator's fault, or busy, only where all calls are refused so.
+ */
 export function refusedTogether({ steps, broken }: EachEnd): MediaStep {
   const refused = steps.filter((step) => step.state === "refused");
-  const known = refused.find(({ refusal: { reason } }) => reason !== "busy" && reason !== "unclear");
+  const of = (is: (reason: MediaRefusal["reason"]) => boolean) =>
+    refused.find(({ refusal }) => is(refusal.reason));
+  const known = of((reason) => reason !== "unclear" && !NOT_BEGUN.has(reason));
   if (known !== undefined) return known;
   if (broken.length > 0) throw broken[0];
-  const unclear = refused.find(({ refusal }) => refusal.reason === "unclear");
   return (
-    unclear ?? refused[0] ?? steps[0] ?? { state: "refused", refusal: { reason: "failed", message: "" } }
+    of((reason) => reason === "unclear") ??
+    of((reason) => reason === "operator_fault") ??
+    refused[0] ??
+    steps[0] ?? { state: "refused", refusal: { reason: "failed", message: "" } }
   );
 }

@@ -78,10 +78,10 @@ export function refusedQuestion({ status }: MediaHttpAnswer, refusal: MediaRefus
   return { state: "refused", refusal: isOfQuestion ? refusal : { ...refusal, reason: "unclear" } };
 }
 
-/** Of a field that the model takes, and its present provider does not; `why` ends the sentence. */
-export function cannotBeUsed(field: string, why = "its present provider does not take it"): MediaStep {
-  const message = `${field} cannot be used with the model now: ${why}.`;
-  return { state: "refused", refusal: { reason: "invalid_request", message } };
+/** Of a field that the model takes, and its present provider does not. */
+export function cannotBeUsed(field: string): MediaRefusal {
+  const message = `${field} cannot be used with the model now: its present provider does not take it.`;
+  return { reason: "invalid_request", message };
 }
 
 /** Whether what was said has reached the provider, whatever it thinks of it. */

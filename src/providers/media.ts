@@ -6,6 +6,11 @@ import type { Usage } from "../core/money/usage.ts";
  * tasks or of files. What its provider does is told by return values; it throws only what `send` and `load` reject with.
  */
 export interface MediaAdapter<Request extends MediaRequest> {
+  /**
+   * What of the request this provider cannot be asked for, though the model takes it; absent, or `undefined`: nothing.
+   * `create` is not called where it says something.
+   */
+  lacks?(request: Request, upstreamId: string): MediaRefusal | undefined;
   /** Starts the work, once. */
   create(request: Request, call: MediaCall): Promise<MediaStep>;
   /** Asks after a job that `create` has given; absent where `create` never gives one. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../../src/core/time/clock.ts";
 import type { MediaRequest } from "../../src/core/media/media.ts";
 import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
+import { cannotBeUsed } from "../../src/providers/media-answers.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 
 /** What a scripted provider does when it is called: answers, throws, never answers, or when the test says so. */
@@ -8,6 +9,8 @@ export type Act<T> = T | Error | "never" | "later";
 
 /** Its answers call by call; the last one is repeated. It does not offer a call that is absent. */
 export interface MakerScript {
+  /** What of any request it cannot be asked for. */
+  readonly lacks?: string;
   readonly create: readonly Act<MediaStep>[];
   /** Images that it loads before each `create`. */
   readonly loads?: readonly string[];
@@ -28,14 +31,14 @@ export interface ScriptedMaker {
   answer(step: MediaStep): void;
 }
 
-export function createScriptedMaker(script: MakerScript, clock: Clock): ScriptedMaker {
+export function createScriptedMaker(script: MakerScript, clock: Clock, id = "double"): ScriptedMaker {
   const calls: string[] = [];
   const timesMs: number[] = [];
   let firstMs: number | undefined;
   let answerLater: ((step: MediaStep) => void) | undefined;
   const did: Record<string, number> = {};
   const act = async <T>(
-    kind: Exclude<keyof MakerScript, "loads">,
+    kind: Exclude<keyof MakerScript, "loads" | "lacks">,
     name: string,
     call: MediaCall,
   ): Promise<T> => {
@@ -56,7 +59,9 @@ export function createScriptedMaker(script: MakerScript, clock: Clock): Scripted
     return next as T;
   };
   const attempt = ({ reference }: MediaCall): string => reference.split(".")[1] ?? "";
+  const { lacks } = script;
   const adapter: MediaAdapter<MediaRequest> = {
+    ...(lacks === undefined ? {} : { lacks: () => cannotBeUsed(lacks) }),
     async create(_request, call) {
       await Promise.all((script.loads ?? []).map((input) => call.load(input, "image")));
       return act("create", attempt(call), call);
@@ -66,7 +71,7 @@ export function createScriptedMaker(script: MakerScript, clock: Clock): Scripted
     ...(script.cancel === undefined ? {} : { cancel: (job, call) => act("cancel", job, call) }),
   };
   const provider: MediaProvider = {
-    id: "double",
+    id,
     baseUrl: "http://double.invalid/api",
     headers: { authorization: "Bearer sk-double-secret-1" },
     secrets: ["sk-double-secret-1"],

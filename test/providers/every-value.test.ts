@@ -135,15 +135,16 @@ async function send(vendor: Vendor, upstreamId: string, request: MediaRequest): 
   if (double === undefined) throw new Error(`${vendor} was not started.`);
   double.reset();
   const loaded = { mediaType: "image/png", bytes: testImage() };
-  const call = realCall(providerOf(vendor, double, KEY), upstreamIdFor(upstreamId, request), loaded);
-  const step = await adapterOf(providerOf(vendor, double, KEY), request).create(call);
-  if (step.state === "done" || step.state === "working") {
-    expect(double.accepted.length).toBeGreaterThan(0);
-    return "taken";
-  }
-  expect(double.upstream.requests).toEqual([]);
-  const message = step.state === "refused" ? step.refusal.message : step.state;
-  return /^(.*) cannot be used with the model now: /.exec(message)?.[1] ?? message;
+  const name = upstreamIdFor(upstreamId, request);
+  const provider = providerOf(vendor, double, KEY);
+  const adapter = adapterOf(provider, request);
+  const lacking = adapter.lacks?.(name);
+  if (lacking !== undefined)
+    return /^(.*) cannot be used with the model now: /.exec(lacking.message)?.[1] ?? lacking.message;
+  const step = await adapter.create(realCall(provider, name, loaded));
+  if (step.state === "refused") return step.refusal.message;
+  expect(double.accepted.length).toBeGreaterThan(0);
+  return "taken";
 }
 
 function adapterOf({ adapters }: MediaProvider, request: MediaRequest): BoundAdapter {

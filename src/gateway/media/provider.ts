@@ -2,18 +2,26 @@ import type { TaskKind } from "../../core/task.ts";
 import type { MediaProvider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
 
-/** The provider of a model's tasks now, with the name that the route has for it; `undefined` while there is none. */
-export function taskProvider(
+/** A route of a model whose tasks can be done there now. */
+export interface TaskRoute {
+  /** The provider's name, by which routes and the books call it. */
+  readonly name: string;
+  readonly provider: MediaProvider;
+  /** What the provider calls the model. */
+  readonly upstreamId: string;
+}
+
+/** The routes of a model's tasks now, in their order. */
+export function taskRoutes(
   { catalog, mediaProviders }: Offer,
   kind: TaskKind,
   modelId: string,
-): { readonly name: string; readonly provider: MediaProvider } | undefined {
+): readonly TaskRoute[] {
   const model = catalog.byId(modelId).find(({ category }) => category === kind);
-  for (const { provider: name } of model?.routes ?? []) {
+  return (model?.routes ?? []).flatMap(({ provider: name, upstreamId }) => {
     const provider = mediaProviders.get(name);
-    if (provider !== undefined) return { name, provider };
-  }
-  return undefined;
+    return provider?.adapters[kind] === undefined ? [] : [{ name, provider, upstreamId }];
+  });
 }
 
 /**
@@ -26,6 +34,6 @@ export function providerHeaders(
   model: string,
   provider: string | null = null,
 ): Readonly<Record<string, string>> {
-  const name = provider ?? taskProvider(offer, kind, model)?.name;
+  const name = provider ?? taskRoutes(offer, kind, model)[0]?.name;
   return (name === undefined ? undefined : offer.mediaProviders.get(name)?.answerHeaders) ?? {};
 }

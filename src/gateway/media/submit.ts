@@ -13,7 +13,7 @@ import type { Reader, ReadTerms } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
 import type { Offer } from "../offer.ts";
 import type { AdmissionRequest, TaskAdmission } from "./admit/admit.ts";
-import { providerHeaders, taskProvider } from "./provider.ts";
+import { providerHeaders, taskRoutes } from "./provider.ts";
 import type { MediaAnswer, MediaInput, MediaServices } from "./task.ts";
 
 /** The answer to a submitted task. */
@@ -159,7 +159,7 @@ interface Told {
 /** Lets the provider that is asked first check the client's headers. Throws its refusal. */
 function askProvider(offer: Offer, { model, request: { kind } }: TaskAdmission, headers: Headers): Told {
   const clientHeaders = toldHeaders(offer, model, headers);
-  const provider = taskProvider(offer, kind, model.id)?.provider;
+  const provider = taskRoutes(offer, kind, model.id)[0]?.provider;
   const { pendingMs = provider?.minPendingMs } = provider?.admit?.(kind, clientHeaders) ?? {};
   return { clientHeaders, minPendingMs: pendingMs };
 }

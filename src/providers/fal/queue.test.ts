@@ -122,11 +122,11 @@ describe("what is sent", () => {
       expect(sent[0]?.json).toEqual({ prompt, duration: "5", resolution: "720p", ...members });
     });
 
-  test("nothing of Wan with images as references: it takes videos alone", async () => {
-    const { call, sent } = scriptedCall("wan/v2.6/reference-to-video", []);
-    const step = await falVideos.create({ ...VIDEO, referenceImages: ["https://a/1"] }, call);
-    expect(step).toMatchObject({ refusal: { reason: "invalid_request" } });
-    expect(sent).toEqual([]);
+  test("nothing of Wan with images as references: it takes videos alone, and is said to before", () => {
+    const request = { ...VIDEO, referenceImages: ["https://a/1"] };
+    expect(falVideos.lacks?.(request, "wan/v2.6/reference-to-video")?.reason).toBe("invalid_request");
+    expect(falVideos.lacks?.(VIDEO, "wan/v2.6/text-to-video")).toBeUndefined();
+    expect(falVideos.lacks?.(request, "bytedance/seedance-2.0/reference-to-video")).toBeUndefined();
   });
 });
 

@@ -6,15 +6,17 @@ import { cancelRequest, pollRequest, queueRequest } from "./queue.ts";
 
 /** Videos of Wan and of Seedance, each by its own inputs. */
 export const falVideos: MediaAdapter<VideoRequest> = {
-  async create(request, call) {
-    if (call.upstreamId.startsWith("bytedance/")) return queueRequest(seedanceInput(request), call);
-    return request.referenceImages.length > 0
-      ? cannotBeUsed("input_references")
-      : queueRequest(wanInput(request), call);
-  },
+  lacks: ({ referenceImages }, upstreamId) =>
+    referenceImages.length > 0 && !isSeedance(upstreamId) ? cannotBeUsed("input_references") : undefined,
+  create: (request, call) =>
+    queueRequest(isSeedance(call.upstreamId) ? seedanceInput(request) : wanInput(request), call),
   poll: (job, _request, call) => pollRequest(job, call, readVideo),
   cancel: cancelRequest,
 };
+
+function isSeedance(upstreamId: string): boolean {
+  return upstreamId.startsWith("bytedance/");
+}
 
 /** Its references are videos alone. */
 function wanInput(request: VideoRequest): JsonObject {

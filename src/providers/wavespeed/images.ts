@@ -2,7 +2,7 @@ import type { JsonObject } from "../../core/json/json-value.ts";
 import type { ImageRequest, MidjourneyStyle, PixelSize } from "../../core/media/media.ts";
 import { doneTogether, oneImageEach, refusedTogether, sendEach } from "../create-each.ts";
 import { cannotBeUsed } from "../media-answers.ts";
-import type { MediaAdapter, MediaRefusal, MediaStep } from "../media.ts";
+import type { MediaAdapter, MediaRefusal } from "../media.ts";
 import { createPrediction, pollPrediction } from "./prediction.ts";
 
 /**
@@ -10,12 +10,12 @@ import { createPrediction, pollPrediction } from "./prediction.ts";
  * many predictions as images, their names in one with commas between.
  */
 export const wavespeedImages: MediaAdapter<ImageRequest> = {
+  lacks: (request, upstreamId) => lackingFor(request, isGpt(upstreamId)),
+
   async create(request, call) {
-    const isGpt = call.upstreamId.startsWith("openai/gpt-image");
-    const problem = problemOf(request, isGpt);
-    if (problem !== undefined) return problem;
+    const isOfGpt = isGpt(call.upstreamId);
     const requests = request.midjourney === undefined ? oneImageEach(request) : [request];
-    const end = await sendEach(requests, call, (one) => createPrediction(bodyOf(one, isGpt), call));
+    const end = await sendEach(requests, call, (one) => createPrediction(bodyOf(one, isOfGpt), call));
     const begun = end.steps.flatMap((step) => (step.state === "working" ? [step.job] : []));
     // What has begun is followed; only where nothing has, it matters how the others went.
     return begun.length > 0 ? { state: "working", job: begun.join(",") } : refusedTogether(end);
@@ -29,12 +29,16 @@ export const wavespeedImages: MediaAdapter<ImageRequest> = {
   },
 };
 
-/** What this request has that none of their models takes. */
-function problemOf(request: ImageRequest, isGpt: boolean): MediaStep | undefined {
+function isGpt(upstreamId: string): boolean {
+  return upstreamId.startsWith("openai/gpt-image");
+}
+
+/** What this request has that their model does not take. */
+function lackingFor(request: ImageRequest, isOfGpt: boolean): MediaRefusal | undefined {
   const { images, mask, outputFormat = "png", midjourney, aspectRatio = "1:1", size } = request;
   if (mask !== undefined) return cannotBeUsed("mask");
   if (outputFormat !== "png") return cannotBeUsed(`output_format ${outputFormat}`);
-  if (isGpt && size !== undefined && shapeOf(size) === undefined)
+  if (isOfGpt && size !== undefined && shapeOf(size) === undefined)
     return cannotBeUsed(`size ${size.width}*${size.height}`);
   if (midjourney === undefined) return undefined;
   if (images.length > 0) return cannotBeUsed("image");
@@ -70,11 +74,11 @@ function isOfWork({ reason }: MediaRefusal): boolean {
   return reason !== "busy" && reason !== "unclear" && reason !== "operator_fault";
 }
 
-function bodyOf(request: ImageRequest, isGpt: boolean): JsonObject {
+function bodyOf(request: ImageRequest, isOfGpt: boolean): JsonObject {
   const { prompt, size, seed, aspectRatio, images, midjourney } = request;
   return {
     prompt,
-    ...(size === undefined ? {} : isGpt ? shapeOf(size) : { size: `${size.width}*${size.height}` }),
+    ...(size === undefined ? {} : isOfGpt ? shapeOf(size) : { size: `${size.width}*${size.height}` }),
     ...(aspectRatio === undefined ? {} : { aspect_ratio: aspectRatio }),
     ...(seed === undefined ? {} : { seed }),
     ...qualityOf(request),

@@ -101,8 +101,7 @@ describe("what is sent", () => {
       expect(sent[0]?.json).toEqual({ prompt: VIDEO.prompt, duration: 5, ...members });
     });
 
-  test("nothing, where a request has what no model of theirs takes", async () => {
-    const { call, sent } = scriptedCall("openai/gpt-image-2/edit", []);
+  test("nothing that their model lacks: it is told before", () => {
     const midjourney = { version: "7", chaos: 0, weird: 0, stylize: 100 } as const;
     for (const more of [
       { mask: "https://a/1" },
@@ -111,10 +110,13 @@ describe("what is sent", () => {
       { midjourney, images: ["https://a/1"] },
       { midjourney, aspectRatio: "4:5" },
     ] as const)
-      expect(reasonOf(await wavespeedImages.create({ ...IMAGE, ...more }, call))).toBe("invalid_request");
+      expect(wavespeedImages.lacks?.({ ...IMAGE, ...more }, "openai/gpt-image-2/edit")?.reason).toBe(
+        "invalid_request",
+      );
+    expect(wavespeedImages.lacks?.(IMAGE, "openai/gpt-image-2/edit")).toBeUndefined();
     const video = { ...VIDEO, referenceImages: ["https://a/1"] };
-    expect(reasonOf(await wavespeedVideos.create(video, call))).toBe("invalid_request");
-    expect(sent).toEqual([]);
+    expect(wavespeedVideos.lacks?.(video, "alibaba/wan-2.6/text-to-video")?.reason).toBe("invalid_request");
+    expect(wavespeedVideos.lacks?.(VIDEO, "alibaba/wan-2.6/text-to-video")).toBeUndefined();
   });
 });
 
@@ -195,6 +197,9 @@ describe("several images are as many predictions", () => {
     expect(await create([refused(429), broken], { n: 2 }).catch((error: unknown) => error)).toBe(broken);
     expect(reasonOf(await create([refused(429), refused(500)], { n: 2 }))).toBe("unclear");
     expect(reasonOf(await create([refused(429), refused(401)], { n: 2 }))).toBe("operator_fault");
+    // One that may have begun is no reason to go to another provider, whatever the other was refused for.
+    expect(reasonOf(await create([refused(401), refused(500)], { n: 2 }))).toBe("unclear");
+    expect(await create([refused(401), broken], { n: 2 }).catch((error: unknown) => error)).toBe(broken);
     expect(reasonOf(await create([refused(429)], { n: 2 }))).toBe("busy");
   });
 

@@ -6,11 +6,8 @@ import { createPrediction, pollPrediction } from "./prediction.ts";
 
 /** Wan's videos: from text and from videos by their size in pixels, from a frame by their resolution. */
 export const wavespeedVideos: MediaAdapter<VideoRequest> = {
-  async create(request, call) {
-    return request.referenceImages.length > 0
-      ? cannotBeUsed("input_references")
-      : createPrediction(bodyOf(request), call);
-  },
+  lacks: ({ referenceImages }) => (referenceImages.length > 0 ? cannotBeUsed("input_references") : undefined),
+  create: (request, call) => createPrediction(bodyOf(request), call),
   poll: (job, _request, call) => pollPrediction(job, call),
 };
 

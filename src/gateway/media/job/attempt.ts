@@ -1,4 +1,3 @@
-import { wait } from "../../../core/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { describeError } from "../../../core/log/log.ts";
 import type { MediaDone, MediaRefusal, MediaStep } from "../../../providers/media.ts";
@@ -14,7 +13,9 @@ import {
   tell,
   tellOperator,
 } from "./open-job.ts";
-import { grown, heededMs, jittered } from "./waits.ts";
+import type { JobRoute } from "./route.ts";
+import { createTurns } from "./turns.ts";
+import { grown } from "./waits.ts";
 
 /** Attempts in doubt: the first, and one more where the provider has no way to ask for the job. */
 const MOST_IN_DOUBT = 2;
@@ -27,53 +28,48 @@ const MOST_FINDS = 5;
 
 export type Working = Extract<MediaStep, { state: "working" }>;
 
-/** Attempts the task, again for as long as it surely has not begun, and once more in doubt. */
+/**
+ * Attempts the task until a provider has it: at one route after the other for as long as it surely has not begun, and
+ * once more in doubt, at the same.
+ */
 export async function attemptUntilTaken(job: Job): Promise<Working | JobEnd> {
-  const { adapter, progress } = job;
-  const most = adapter.find === undefined ? MOST_IN_DOUBT : MOST_SURE;
-  for (let refusals = 0; ;) {
+  const { progress } = job;
+  const turns = createTurns(job);
+  for (;;) {
     if (progress.mayBeAtWork) {
       const name = await lookUp(job);
       if (name !== undefined) return { state: "working", job: name, pollAfterMs: 0 };
     }
     const inDoubt = progress.attempts - progress.refusals;
-    if (inDoubt >= most) {
+    if (inDoubt >= (job.at.adapter.find === undefined ? MOST_IN_DOUBT : MOST_SURE)) {
       tell(job, "warn", "nobody can tell what became of the task, and it is sent no more");
       return { state: "lost_track" };
     }
-    const sent = await attempt(job);
+    const turn = await turns.next(inDoubt > 0);
+    if ("end" in turn) return turn.end;
+    const { route } = turn;
+    const sent = await attempt(job, route);
     switch (sent.kind) {
       case "taken":
         return sent.step;
       case "over":
         return sent.end;
       case "in_doubt":
-        refusals = 0;
         await pause(job, grown(1_000, inDoubt, 8_000));
         break;
       case "busy":
-        if (!(await waitForRoom(job, sent, refusals))) return { state: "overloaded" };
-        refusals += 1;
+        turns.busy(route, sent.retryAfterMs);
+        break;
+      case "out":
+        turns.out(route, sent.refusal);
     }
   }
 }
 
-/** Waits until a provider that takes no work may be asked again; false where the deadline would come first. */
-async function waitForRoom(
-  { run, parts: { clock, random } }: Job,
-  { retryAfterMs }: Extract<Attempted, { kind: "busy" }>,
-  refusals: number,
-): Promise<boolean> {
-  const waitMs = retryAfterMs === undefined ? grown(1_000, refusals, 60_000) : heededMs(retryAfterMs);
-  const delayMs = jittered(waitMs, random);
-  if (clock.steadyMs() + delayMs >= run.deadlineMs) return false;
-  await wait(clock, delayMs, run.signal);
-  return true;
-}
-
 /** The job of the last attempt, where the provider can be asked for it and has one. */
 async function lookUp(job: Job): Promise<string | undefined> {
-  const { adapter, progress } = job;
+  const { progress } = job;
+  const { adapter } = job.at;
   if (adapter.find === undefined) return undefined;
   for (let tries = 1; ; tries += 1) {
     try {
@@ -96,23 +92,30 @@ type Attempted =
   | { readonly kind: "in_doubt" }
   /** The job surely has not begun, and the same can be sent again. */
   | { readonly kind: "busy"; readonly retryAfterMs?: number; readonly error?: unknown }
+  /** The job surely has not begun, and this provider will not begin it. */
+  | { readonly kind: "out"; readonly refusal: MediaRefusal }
   | { readonly kind: "over"; readonly end: JobEnd; readonly mayBeAtWork: boolean };
 
-/** Sends the task, after writing down the attempt, and writes down where it surely began no job. */
-async function attempt(job: Job): Promise<Attempted> {
-  const { run, progress } = job;
+/** Sends the task to the route's provider, after writing down the attempt, and writes down where it surely began no job. */
+async function attempt(job: Job, route: JobRoute): Promise<Attempted> {
+  const { run, progress, parts } = job;
   const wasInDoubt = progress.mayBeAtWork;
+  const { name: provider } = route;
+  const begun = await run.beginAttempt({ provider, providerLimit: parts.limitOf(route.provider) });
+  if (begun === "full") return { kind: "busy" };
+  job.at = route;
   progress.attempts += 1;
-  await run.beginAttempt();
   progress.mayBeAtWork = true;
   const sent = await send(job);
-  job.parts.failpoint("task.sent");
+  parts.failpoint("task.sent");
+  const isRefused = sent.kind === "busy" || sent.kind === "out";
   // An earlier attempt may still be at work.
-  if (sent.kind === "busy" || (sent.kind === "over" && !sent.mayBeAtWork)) progress.mayBeAtWork = wasInDoubt;
-  if (sent.kind === "busy") {
-    tell(job, "warn", "the provider takes no work now", sent.error);
+  if (isRefused || (sent.kind === "over" && !sent.mayBeAtWork)) progress.mayBeAtWork = wasInDoubt;
+  if (sent.kind === "busy") tell(job, "warn", "the provider takes no work now", sent.error);
+  if (isRefused) {
     progress.refusals += 1;
     await run.noteRefusal();
+    parts.failpoint("task.refused");
   }
   return sent;
 }
@@ -120,7 +123,7 @@ async function attempt(job: Job): Promise<Attempted> {
 async function send(job: Job): Promise<Attempted> {
   let step: MediaStep;
   try {
-    step = await job.adapter.create(callForAttempt(job)).finally(() => job.inputs.close());
+    step = await job.at.adapter.create(callForAttempt(job)).finally(() => job.inputs.close());
   } catch (error) {
     passStop(job, error);
     return afterThrow(job, error);
@@ -150,7 +153,7 @@ function afterRefusal(job: Job, refusal: MediaRefusal): Attempted {
       return { kind: "in_doubt" };
     case "operator_fault":
       tellOperator(job, codeOf(refusal));
-      return over({ state: "refused", refusal });
+      return { kind: "out", refusal };
     default:
       return over({ state: "refused", refusal });
   }
@@ -170,7 +173,7 @@ function afterThrow(job: Job, error: unknown): Attempted {
     case "timeout_error":
       if (callFault(error) === "not_sent") return { kind: "busy", error };
       tell(job, "warn", "the provider did not answer in time", error);
-      return job.adapter.find === undefined ? over({ state: "silent" }, true) : { kind: "in_doubt" };
+      return job.at.adapter.find === undefined ? over({ state: "silent" }, true) : { kind: "in_doubt" };
     default:
   }
   switch (callFault(error)) {
@@ -178,7 +181,7 @@ function afterThrow(job: Job, error: unknown): Attempted {
       return { kind: "busy", error };
     case "untrusted":
       tellOperator(job, describeError(error));
-      return over({ state: "refused", refusal: { reason: "operator_fault", message: "" } });
+      return { kind: "out", refusal: { reason: "operator_fault", message: "" } };
     case "too_large":
       tell(job, "warn", "the provider's answer is too large", error);
       return over({ state: "lost_track" }, true);

@@ -1,8 +1,9 @@
 import type { MediaRequest } from "../../../core/media/media.ts";
-import type { MediaAdapter, MediaCall, MediaStep } from "../../../providers/media.ts";
+import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../../providers/media.ts";
 
 /** An adapter with the request that it is to do. */
 export interface BoundAdapter {
+  lacks?(upstreamId: string): MediaRefusal | undefined;
   create(call: MediaCall): Promise<MediaStep>;
   poll?(job: string, call: MediaCall): Promise<MediaStep>;
   cancel?(job: string, call: MediaCall): Promise<boolean>;
@@ -11,8 +12,9 @@ export interface BoundAdapter {
 
 /** Ties an adapter to a request. */
 export function bindAdapter<R extends MediaRequest>(adapter: MediaAdapter<R>, request: R): BoundAdapter {
-  const { poll, cancel, find } = adapter;
+  const { lacks, poll, cancel, find } = adapter;
   return {
+    ...(lacks === undefined ? {} : { lacks: (upstreamId) => lacks.call(adapter, request, upstreamId) }),
     create: (call) => adapter.create(request, call),
     ...(poll === undefined ? {} : { poll: (job, call) => poll.call(adapter, job, request, call) }),
     ...(cancel === undefined ? {} : { cancel: (job, call) => cancel.call(adapter, job, call) }),

@@ -105,6 +105,7 @@ test("a video that runs when the address of its provider is changed is made to i
   let status = "RUNNING";
   const doJob = createMediaJob({
     offer: () => mediaOffer([model], [providerAt("dashscope", baseUrl, transport)]),
+    limitOf: () => 20,
     assets: createTestFiles(),
     fetch: (_url, _options, take) =>
       take({ pieces: Readable.from([testVideo()]), length: testVideo().length }),

@@ -91,6 +91,7 @@ function scene(
   const model = more.model ?? (request.kind === "image" ? IMAGE_MODEL : VIDEO_MODEL);
   const doJob = createMediaJob({
     offer: () => mediaOffer([model], [maker.provider]),
+    limitOf: () => 20,
     assets: files,
     async fetch(url, { maxBytes, signal }, take) {
       fetched.push(url);
@@ -223,7 +224,7 @@ describe("a task that nobody has begun", () => {
       script: { create: [upstream("CERT_HAS_EXPIRED"), done()] },
       want: "generation_error",
       calls: ["create 1"],
-      steps: ["attempt"],
+      steps: ["attempt", "refusal"],
     },
     {
       name: "fails with what speaks against its input",
@@ -245,7 +246,7 @@ describe("a task that nobody has begun", () => {
       script: { create: [refused(reason), done()] },
       want,
       calls: ["create 1"],
-      steps: ["attempt"],
+      steps: reason === "operator_fault" ? ["attempt", "refusal"] : ["attempt"],
     })),
   ];
   for (const { name, script, want, calls, steps } of cases) {
@@ -832,12 +833,12 @@ describe("the timeline of a run", () => {
 
 describe("a task that nobody can do any more", () => {
   for (const [name, more] of [
-    ["has no provider by that name", { provider: "gone" }],
+    ["has no provider", { model: { ...IMAGE_MODEL, id: "test/image", routes: [] } }],
     ["has no model by that name", { model: { ...IMAGE_MODEL, id: "test/other" } }],
   ] as const) {
     test(`because there ${name} fails`, async () => {
-      const { clock, run, begin, log } = scene({ create: [done()] });
-      const other = createTestRun({ clock, model: IMAGE_MODEL, request: IMAGE, ...more });
+      const { clock, run, begin, log } = scene({ create: [done()] }, more);
+      const other = createTestRun({ clock, model: IMAGE_MODEL, request: IMAGE });
       expect(told(await begin(other))).toBe("generation_error");
       expect(log.lines.map(({ level }) => level)).toEqual(["error"]);
       expect(run.steps).toEqual([]);

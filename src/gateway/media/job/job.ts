@@ -23,7 +23,10 @@ import { grown, jittered } from "./waits.ts";
 /** Most attempts to cancel a job at its provider, and the time limit of each. */
 const CANCEL = { tries: 5, limitMs: 5_000 } as const;
 
-/** The job of images and videos at the provider that the task was claimed for, from where an earlier run left it. */
+/**
+ * The job of images and videos, from where an earlier run left it: at the provider that the task was claimed for, or at
+ * the next of its routes where that surely took no work.
+ */
 export function createMediaJob(parts: MediaJobParts): TaskJob {
   return async (run) => {
     const job = openJob(parts, run);
@@ -48,10 +51,10 @@ export function createMediaJob(parts: MediaJobParts): TaskJob {
 }
 
 async function doJob(job: Job): Promise<TaskOutcome> {
-  const { run, provider } = job;
   const end = await followJob(job);
   if (end.state === "done") return deliver(job, end);
-  return failed(job, failureOf(end, { run, secrets: provider.secrets }));
+  const { run, at } = job;
+  return failed(job, failureOf(end, { run, secrets: at.provider.secrets }));
 }
 
 /**
@@ -67,7 +70,8 @@ async function followJob(job: Job): Promise<JobEnd> {
 
 /** Stores the outputs and computes what they cost. */
 async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOutcome> {
-  const { parts, run, payload, provider, memory, texts } = job;
+  const { parts, run, payload, memory, texts } = job;
+  const { provider } = job.at;
   const onTrouble = (what: string, error?: unknown): void => tell(job, "warn", what, error);
   const ownHosts = URL.canParse(provider.baseUrl) ? [new URL(provider.baseUrl).host] : [];
   // The provider has done its part: on shutdown or disconnect, finish storing the result.
@@ -139,9 +143,9 @@ function afterThrow(job: Job, error: unknown): TaskOutcome {
 
 /** Cancels the job at the provider in the background; the run does not wait for it. */
 function cancelBehind(job: Job): void {
-  const { adapter, parts, progress } = job;
+  const { at, parts, progress } = job;
   const { job: name } = progress;
-  const { cancel } = adapter;
+  const { cancel } = at.adapter;
   if (name === null || cancel === undefined) return;
   const { signal } = new AbortController();
   // The run ends before this does.
@@ -162,9 +166,9 @@ function cancelBehind(job: Job): void {
   void tryOften().finally(() => aside.memory.close());
 }
 
-function timelineOf({ parts, run, provider, attempts, firstByteAtMs }: Job): RequestTimeline {
+function timelineOf({ parts, run, at, attempts, firstByteAtMs }: Job): RequestTimeline {
   return {
-    provider: provider.id,
+    provider: at.provider.id,
     admittedAtMs: run.hold.snapshot.pricedAtMs,
     heldAtMs: run.createdAtMs,
     firstByteAtMs,

@@ -6,7 +6,6 @@ import { describeError, type Log, type LogFields } from "../../../core/log/log.t
 import type { Model } from "../../../core/model.ts";
 import type { Random } from "../../../core/random.ts";
 import { mayBeBegun, type TaskKind } from "../../../core/task.ts";
-import { upstreamIdFor } from "../../../core/media/upstream-id.ts";
 import type { Attempt } from "../../../ledger/commands.ts";
 import type { MediaCall, MediaDone, MediaRefusal } from "../../../providers/media.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";
@@ -14,20 +13,23 @@ import type { GridCutter } from "../../../runtime/images/grid-cutter.ts";
 import { type TaskRun, TaskStop } from "../../../tasks/run/job.ts";
 import type { GuardedFetch } from "../../fetch/guarded-fetch.ts";
 import type { Offer } from "../../offer.ts";
-import { bindAdapter, type BoundAdapter } from "./bind-adapter.ts";
 import { openMediaCall } from "./call.ts";
 import { loadInput } from "./input.ts";
 import { homeOf } from "./job-home.ts";
 import type { Timeouts } from "../../timeouts.ts";
 import { createLongTexts, type LongTexts } from "./long-texts.ts";
 import type { MediaModel } from "../admit/model.ts";
+import { taskRoutes } from "../provider.ts";
 import { type MediaPayload, readMediaPayload } from "./payload.ts";
+import { type JobRoute, routesOfRun } from "./route.ts";
 import { jittered } from "./waits.ts";
 
 /** What jobs are done with. */
 export interface MediaJobParts {
   /** The models and providers of this moment; a run sees one version of them throughout. */
   readonly offer: () => Offer;
+  /** How many tasks the provider may run at a time. */
+  readonly limitOf: (provider: MediaProvider) => number;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
   /** The time limits of this moment. */
@@ -47,9 +49,10 @@ export interface Job {
   readonly run: TaskRun;
   readonly payload: MediaPayload;
   readonly model: MediaModel;
-  readonly provider: MediaProvider;
-  readonly upstreamId: string;
-  readonly adapter: BoundAdapter;
+  /** Routes that the task can be tried at, in that order, as long as no provider may have begun it. */
+  readonly routes: readonly JobRoute[];
+  /** Where the task is. */
+  at: JobRoute;
   readonly progress: JobProgress;
   /** The attempts of this run, for the request's row. */
   readonly attempts: Attempt[];
@@ -98,14 +101,10 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
   const isOfRun = (found: Model): found is MediaModel =>
     found.category === run.kind && found.media !== undefined;
   const model = offer.catalog.byId(run.model).find(isOfRun);
-  const route = model?.routes.find((found) => found.provider === run.provider);
-  const offered = offer.mediaProviders.get(run.provider);
-  if (payload === undefined || model === undefined || route === undefined || offered === undefined)
-    return undefined;
-  const { job, provider } = homeOf(run.job, offered);
-  const upstreamId = upstreamIdFor(route.upstreamId, payload.request);
-  const adapter = adapterFor(provider, payload);
-  if (adapter === undefined) return undefined;
+  if (payload === undefined || model === undefined) return undefined;
+  const routes = routesOfRun(run, payload, taskRoutes(offer, run.kind, run.model));
+  if (routes === undefined) return undefined;
+  const { job, provider } = homeOf(run.job, routes.at.provider);
   const progress = {
     job,
     attempts: run.attempts,
@@ -118,9 +117,8 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
     run,
     payload,
     model,
-    provider,
-    upstreamId,
-    adapter,
+    routes: routes.routes,
+    at: job === null ? routes.at : { ...routes.at, provider },
     progress,
     attempts: [],
     memory,
@@ -130,19 +128,11 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
   };
 }
 
-function adapterFor({ adapters }: MediaProvider, { request }: MediaPayload): BoundAdapter | undefined {
-  switch (request.kind) {
-    case "image":
-      return adapters.image === undefined ? undefined : bindAdapter(adapters.image, request);
-    case "video":
-      return adapters.video === undefined ? undefined : bindAdapter(adapters.video, request);
-  }
-}
-
 /** Opens the call of an attempt. It holds its inputs until it has ended, and the request's row names it. */
 export function callForAttempt(job: Job): MediaCall {
-  const { parts, provider, upstreamId, adapter, memory } = job;
-  const at = job.attempts.length;
+  const { parts, memory } = job;
+  const { provider, upstreamId, adapter } = job.at;
+  const place = job.attempts.length;
   const sent = { provider: provider.id, upstream_id: upstreamId, sent_at_ms: parts.clock.nowMs() };
   job.attempts.push({ ...sent, status: null });
   job.inputs = openPart(memory);
@@ -155,7 +145,7 @@ export function callForAttempt(job: Job): MediaCall {
     limitMs: parts.timeouts()[job.run.kind].plainMs,
     signal,
     inputs: job.inputs,
-    onAnswer: (status) => void (job.attempts[at] = { ...sent, status }),
+    onAnswer: (status) => void (job.attempts[place] = { ...sent, status }),
   });
 }
 
@@ -173,7 +163,8 @@ interface CallTerms {
 }
 
 function openCall(job: Job, { limitMs, signal, inputs, onAnswer }: CallTerms): MediaCall {
-  const { parts, run, payload, provider, upstreamId, memory, texts, progress } = job;
+  const { parts, run, payload, memory, texts, progress } = job;
+  const { provider, upstreamId } = job.at;
   const { clock, fetch } = parts;
   const { connectMs, writeMs } = parts.timeouts()[run.kind];
   return openMediaCall(
@@ -212,7 +203,7 @@ export function lateSignal({ run, parts }: Job, reasons: readonly TaskStop["reas
 
 /** One log line about the provider. Its words are redacted, and go to the log alone. */
 export function tell(
-  { parts, run, provider }: Job,
+  { parts, run, at }: Job,
   level: "warn" | "error",
   what: string,
   error?: unknown,
@@ -223,7 +214,7 @@ export function tell(
     request_id: run.requestId,
     account_id: run.accountId,
     model: run.model,
-    provider: provider.id,
+    provider: at.provider.id,
     ...(error === undefined ? {} : { upstream_error: describeError(error) }),
     ...more,
   });

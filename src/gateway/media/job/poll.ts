@@ -24,7 +24,7 @@ const MOST_LOCKED_OUT = 5;
 async function noteName(job: Job, name: string): Promise<void> {
   job.progress.job = name;
   job.progress.mayBeAtWork = true;
-  await job.run.noteJob(jobNote(name, job.provider));
+  await job.run.noteJob(jobNote(name, job.at.provider));
 }
 
 /** How many answers in a row were of a kind that has a limit. */
@@ -42,8 +42,8 @@ export async function pollNew(job: Job, begun: Working): Promise<JobEnd> {
 
 /** Polls the job of that name until its first end. Rejects with the reason of the run's signal. */
 export async function pollJob(job: Job, first: string, firstMs = 0): Promise<JobEnd> {
-  const { adapter, progress } = job;
-  if (adapter.poll === undefined) return { state: "lost_track" };
+  const { progress } = job;
+  if (job.at.adapter.poll === undefined) return { state: "lost_track" };
   const patience: Patience = { unknown: 0, lockedOut: 0, flaps: 0 };
   let name = first;
   progress.mayBeAtWork = true;
@@ -65,7 +65,7 @@ export async function pollJob(job: Job, first: string, firstMs = 0): Promise<Job
 /** The state of the job; `undefined` when the answer does not tell it, which is not the job's fault. */
 async function pollOnce(job: Job, name: string): Promise<MediaStep | undefined> {
   try {
-    return await job.adapter.poll?.(name, callForPoll(job));
+    return await job.at.adapter.poll?.(name, callForPoll(job));
   } catch (error) {
     passStop(job, error);
     if (!(error instanceof GatewayError)) throw error;

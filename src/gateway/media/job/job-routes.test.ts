@@ -1,0 +1,403 @@
+import { describe, expect, test } from "bun:test";
+import { createFakeClock, type FakeClock } from "../../../../test/gateway/fake-clock.ts";
+import {
+  createTestFiles,
+  createTestRun,
+  IMAGE,
+  keepingLog,
+  mediaModel,
+  mediaOffer,
+  type TestRun,
+} from "../../../../test/gateway/media-run.ts";
+import {
+  createScriptedMaker,
+  type MakerScript,
+  refused,
+  type ScriptedMaker,
+  working,
+} from "../../../../test/gateway/scripted-maker.ts";
+import { testImage } from "../../../../test/upstream/media/result-files.ts";
+import { createByteBudget } from "../../../core/bytes/byte-budget.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { noFailpoint } from "../../../core/failpoint.ts";
+import type { MediaStep } from "../../../providers/media.ts";
+import { createGridCutter } from "../../../runtime/images/grid-cutter.ts";
+import type { TaskOutcome } from "../../../tasks/run/job.ts";
+import { DEFAULT_TIMEOUTS } from "../../timeouts.ts";
+import { createMediaJob } from "./job.ts";
+
+// A task whose model has several routes: where it goes when one takes no work, and where it stays.
+
+const done: MediaStep = { state: "done", outputs: [{ bytes: testImage() }] };
+const broken = (code: string): GatewayError =>
+  new GatewayError("upstream_error", "The provider could not be reached.", {
+    cause: Object.assign(new Error("no"), { code }),
+  });
+const silent = new GatewayError("timeout_error", "The provider did not answer in time.");
+const tooLarge = new GatewayError("input_too_large", "An input is too large.");
+
+type Name = "a" | "b" | "c";
+
+interface Scene {
+  readonly clock: FakeClock;
+  readonly run: TestRun;
+  readonly makers: Readonly<Record<string, ScriptedMaker>>;
+  /** Providers that have as many tasks as they may. */
+  readonly full: Set<string>;
+  /** Every sending, by provider, with when it came. */
+  sent(): readonly string[];
+  begin(run?: TestRun): Promise<TaskOutcome>;
+  /** Lets the run end, moving time as far as it takes. */
+  end(run?: TestRun): Promise<string>;
+}
+
+/** Providers by name, in the order of the model's routes. */
+function scene(
+  scripts: Partial<Record<Name, MakerScript>>,
+  more: { timeoutSec?: number; first?: Name } = {},
+) {
+  const clock = createFakeClock();
+  const names = Object.keys(scripts) as Name[];
+  const sendings: string[] = [];
+  const makers = Object.fromEntries(
+    names.map((name) => [name, createScriptedMaker(scripts[name] as MakerScript, clock, name)]),
+  );
+  const startMs = clock.nowMs();
+  const noting = names.map((name) => {
+    const { provider } = makers[name]!;
+    const { image } = provider.adapters;
+    if (image === undefined) throw new Error("It makes images.");
+    const create: typeof image.create = (request, call) => {
+      sendings.push(`${name} ${call.reference.split(".")[1]} at ${clock.nowMs() - startMs}`);
+      return image.create(request, call);
+    };
+    return { ...provider, adapters: { image: { ...image, create } } };
+  });
+  const model = mediaModel(
+    "image",
+    { prices: { image: 0.035 } },
+    names.map((provider) => ({ provider, upstreamId: `${provider}-1` })),
+  );
+  const full = new Set<string>();
+  const doJob = createMediaJob({
+    offer: () => mediaOffer([model], noting),
+    timeouts: () => DEFAULT_TIMEOUTS,
+    limitOf: ({ id }) => (full.has(id) ? 0 : 20),
+    assets: createTestFiles(),
+    fetch: () => Promise.reject(new Error("Nothing is fetched.")),
+    memory: createByteBudget(() => 1),
+    cutGrid: createGridCutter().cut,
+    clock,
+    random: { bytes: (count) => new Uint8Array(count) },
+    failpoint: noFailpoint,
+    log: keepingLog(),
+  });
+  const { timeoutSec = 600, first } = more;
+  const run = createTestRun({
+    clock,
+    model,
+    request: IMAGE,
+    timeoutSec,
+    ...(first === undefined ? {} : { provider: first }),
+  });
+  return {
+    clock,
+    run,
+    makers,
+    full,
+    sent: () => sendings,
+    begin: (other = run) => doJob(other),
+    async end(other = run) {
+      let ended = false;
+      const outcome = doJob(other).finally(() => (ended = true));
+      for (let i = 0; i < 3_000 && !ended; i += 1) {
+        if (clock.nowMs() >= other.deadlineMs) other.stop("deadline");
+        await clock.advance(i === 0 ? 0 : 500);
+      }
+      return told(await outcome);
+    },
+  } satisfies Scene;
+}
+
+function told(outcome: TaskOutcome): string {
+  if (outcome.kind === "released") return "released";
+  const by = outcome.timeline?.provider;
+  if (outcome.kind === "completed") return `made by ${by} for ${outcome.used}`;
+  return `${outcome.failure.type}${outcome.unfinished ? ", unfinished" : ""} at ${by}`;
+}
+
+const MADE = "for 350000000";
+
+describe("a task that its first route surely did not take is tried at the next at once", () => {
+  const refusals: readonly (readonly [string, MediaStep | Error])[] = [
+    ["takes no work now", refused("busy")],
+    ["takes no work for a while", refused("busy", { retryAfterMs: 30_000 })],
+    ["cannot be reached", broken("ECONNREFUSED")],
+    ["has no address", broken("ENOTFOUND")],
+    ["cannot show who it is", broken("CERT_HAS_EXPIRED")],
+    ["does not accept the gateway, or does not know the model", refused("operator_fault")],
+  ];
+  for (const [name, refusal] of refusals)
+    test(`where that ${name}`, async () => {
+      const { end, sent, run } = scene({ a: { create: [refusal] }, b: { create: [done] } });
+      expect(await end()).toBe(`made by b ${MADE}`);
+      expect(sent()).toEqual(["a 1 at 0", "b 2 at 0"]);
+      expect(run.steps).toEqual(["attempt", "refusal", "attempt at b"]);
+    });
+
+  test("and polled where it was taken", async () => {
+    const { end, makers, run } = scene({
+      a: { create: [refused("busy")], poll: [done] },
+      b: { create: [working("job-b")], poll: [working("job-b"), done] },
+    });
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(makers["a"]?.calls).toEqual(["create 1"]);
+    expect(makers["b"]?.calls).toEqual(["create 2", "poll job-b", "poll job-b"]);
+    expect(run.steps.slice(-2)).toEqual(["attempt at b", "job job-b"]);
+  });
+
+  test("and at every further one, in the order of the model's routes", async () => {
+    const { end, sent } = scene({
+      a: { create: [refused("operator_fault")] },
+      b: { create: [broken("ECONNREFUSED")] },
+      c: { create: [done] },
+    });
+    expect(await end()).toBe(`made by c ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "c 3 at 0"]);
+  });
+
+  test("from where it was claimed for, whatever stands before that", async () => {
+    const { end, sent } = scene(
+      { a: { create: [done] }, b: { create: [refused("busy")] }, c: { create: [refused("busy")] } },
+      { first: "b" },
+    );
+    expect(await end()).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["b 1 at 0", "c 2 at 0", "a 3 at 0"]);
+  });
+});
+
+describe("a task that may have been begun, or was judged, stays at its route", () => {
+  const ends: readonly (readonly [string, MediaStep | Error, string, readonly string[]])[] = [
+    ["no clear answer", refused("unclear"), "generation_error, unfinished", ["a 1 at 0", "a 2 at 1000"]],
+    ["a reset", broken("ECONNRESET"), "generation_error, unfinished", ["a 1 at 0", "a 2 at 1000"]],
+    ["silence", silent, "timeout_error, unfinished", ["a 1 at 0"]],
+    ["moderation", refused("moderation"), "content_moderation", ["a 1 at 0"]],
+    ["a refusal as invalid", refused("invalid_request"), "invalid_request_error", ["a 1 at 0"]],
+    ["a refusal as too large", refused("input_too_large"), "input_too_large", ["a 1 at 0"]],
+    ["an input that cannot be had", tooLarge, "input_too_large", ["a 1 at 0"]],
+    ["work that came to nothing", refused("failed"), "generation_error", ["a 1 at 0"]],
+  ];
+  for (const [name, answer, want, calls] of ends)
+    test(`after ${name}`, async () => {
+      const { end, sent } = scene({ a: { create: [answer] }, b: { create: [done] } });
+      expect(await end()).toBe(`${want} at a`);
+      expect(sent()).toEqual([...calls]);
+    });
+
+  test("for as long as that takes no work afterwards", async () => {
+    const { end, sent } = scene({
+      a: { create: [refused("unclear"), refused("busy"), refused("busy"), done] },
+      b: { create: [done] },
+    });
+    expect(await end()).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "a 2 at 1000", "a 3 at 2000", "a 4 at 4000"]);
+  });
+
+  test("and fails where that then does not accept the gateway", async () => {
+    const { end, sent } = scene({
+      a: { create: [broken("ECONNRESET"), refused("operator_fault")] },
+      b: { create: [done] },
+    });
+    expect(await end()).toBe("generation_error, unfinished at a");
+    expect(sent()).toEqual(["a 1 at 0", "a 2 at 1000"]);
+  });
+
+  test("once a provider has named its job, whatever that says then", async () => {
+    const { end, makers } = scene({
+      a: { create: [working()], poll: [refused("operator_fault")] },
+      b: { create: [done] },
+    });
+    expect(await end()).toBe("generation_error, unfinished at a");
+    expect(makers["b"]?.calls).toEqual([]);
+  });
+
+  test("which may be the second", async () => {
+    const { end, sent } = scene({
+      a: { create: [refused("busy"), done] },
+      b: { create: [broken("ECONNRESET"), refused("busy"), done] },
+    });
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "b 3 at 1000", "b 4 at 2000"]);
+  });
+});
+
+describe("where no route takes work", () => {
+  test("they are tried in turns, each after its own wait", async () => {
+    const { end, sent } = scene({
+      a: { create: [refused("busy", { retryAfterMs: 5_000 }), refused("busy"), done] },
+      b: { create: [refused("busy"), refused("busy"), refused("busy"), refused("busy")] },
+    });
+    expect(await end()).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual([
+      "a 1 at 0",
+      "b 2 at 0",
+      "b 3 at 1000",
+      "b 4 at 3000",
+      "a 5 at 5000",
+      "a 6 at 7000",
+    ]);
+  });
+
+  test("it fails as overloaded before its deadline, at nobody's loss, and is sent no more than each allows", async () => {
+    const { end, sent, clock, run } = scene(
+      { a: { create: [refused("busy")] }, b: { create: [refused("busy", { retryAfterMs: 60_000 })] } },
+      { timeoutSec: 50 },
+    );
+    expect(await end()).toBe("overloaded_error at a");
+    expect(clock.nowMs()).toBeLessThan(run.deadlineMs);
+    expect(sent()).toEqual([
+      "a 1 at 0",
+      "b 2 at 0",
+      "a 3 at 1000",
+      "a 4 at 3000",
+      "a 5 at 7000",
+      "a 6 at 15000",
+      "a 7 at 31000",
+    ]);
+    expect(run.steps.filter((step) => step.startsWith("attempt"))).toHaveLength(7);
+    expect(run.steps.filter((step) => step === "refusal")).toHaveLength(7);
+  });
+
+  test("one that does not accept the gateway is left out of the next round", async () => {
+    const { end, sent } = scene({
+      a: { create: [refused("busy"), refused("busy"), done] },
+      b: { create: [refused("operator_fault"), done] },
+    });
+    expect(await end()).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "a 3 at 1000", "a 4 at 3000"]);
+  });
+
+  test("it fails at once where none accepts the gateway, and nobody is at work on it", async () => {
+    const { end, sent } = scene({
+      a: { create: [refused("operator_fault")] },
+      b: { create: [broken("CERT_HAS_EXPIRED")] },
+    });
+    expect(await end()).toBe("generation_error at b");
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0"]);
+  });
+});
+
+describe("a route is left out", () => {
+  test("where its provider cannot be asked for all of the request", async () => {
+    const { end, sent, run } = scene({
+      a: { create: [refused("busy"), done] },
+      b: { create: [done], lacks: "mask" },
+    });
+    expect(await end()).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "a 2 at 1000"]);
+    expect(run.steps).toEqual(["attempt", "refusal", "attempt"]);
+  });
+
+  test("also where it is the first", async () => {
+    const { end, sent, run } = scene({ a: { create: [done], lacks: "mask" }, b: { create: [done] } });
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["b 1 at 0"]);
+    expect(run.steps).toEqual(["attempt at b"]);
+  });
+
+  test("and where that leaves none, the client is told what cannot be used", async () => {
+    const { begin, sent, run } = scene({
+      a: { create: [done], lacks: "mask" },
+      b: { create: [done], lacks: "size" },
+    });
+    expect(await begin()).toMatchObject({
+      kind: "failed",
+      failure: { type: "invalid_request_error", message: expect.stringContaining("mask cannot be used") },
+      unfinished: false,
+    });
+    expect(sent()).toEqual([]);
+    expect(run.steps).toEqual([]);
+  });
+
+  test("while its provider has as many tasks as it may", async () => {
+    const { end, sent, full, run, clock } = scene({
+      a: { create: [refused("busy"), refused("busy"), refused("busy"), done] },
+      b: { create: [done] },
+      c: { create: [refused("busy")] },
+    });
+    full.add("b");
+    clock.setTimer(2_000, () => full.delete("b"));
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual([
+      "a 1 at 0",
+      "c 2 at 0",
+      "a 3 at 1000",
+      "c 4 at 1000",
+      "a 5 at 3000",
+      "b 6 at 3000",
+    ]);
+    expect(run.steps.at(-1)).toBe("attempt at b");
+  });
+});
+
+describe("the run after one that was left behind", () => {
+  test("begins behind the provider that refused the task last", async () => {
+    const { begin, end, run, sent, clock, full } = scene({
+      a: { create: [refused("busy"), done] },
+      b: { create: [done] },
+    });
+    full.add("b");
+    const first = begin();
+    await clock.advance(0);
+    run.stop("shutdown");
+    expect(told(await first)).toBe("released");
+    full.delete("b");
+    expect(await end(run.next())).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0"]);
+  });
+
+  test("stays where the task may have been begun", async () => {
+    const { begin, end, run, sent, clock } = scene({
+      a: { create: [refused("busy"), done] },
+      b: { create: ["never", done] },
+    });
+    const first = begin();
+    await clock.advance(0);
+    run.stop("shutdown");
+    await clock.advance(3_000);
+    expect(told(await first)).toBe("released");
+    const next = run.next();
+    expect(next.provider).toBe("b");
+    expect(await end(next)).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "b 3 at 3000"]);
+  });
+
+  test("polls the job of the second route", async () => {
+    const { begin, end, run, makers, clock } = scene({
+      a: { create: [refused("busy"), done] },
+      b: { create: [working("job-b")], poll: ["never", done] },
+    });
+    const first = begin();
+    await clock.advance(0);
+    await clock.advance(2_000);
+    run.stop("shutdown");
+    expect(told(await first)).toBe("released");
+    expect(await end(run.next())).toBe(`made by b ${MADE}`);
+    expect(makers["a"]?.calls).toEqual(["create 1"]);
+    expect(makers["b"]?.calls).toEqual(["create 2", "poll job-b", "poll job-b"]);
+  });
+
+  test("begins elsewhere where its provider is gone that has no part in the task", async () => {
+    const { end, sent, run } = scene({ b: { create: [done] } }, { first: "a" });
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["b 1 at 0"]);
+    expect(run.steps).toEqual(["attempt at b"]);
+  });
+
+  test("fails where its provider is gone that may have begun it", async () => {
+    const { begin, run, sent } = scene({ b: { create: [done] } }, { first: "a" });
+    await run.beginAttempt();
+    expect(await begin(run.next())).toMatchObject({ kind: "failed", unfinished: true });
+    expect(sent()).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+import { upstreamIdFor } from "../../../core/media/upstream-id.ts";
+import { mayBeBegun } from "../../../core/task.ts";
+import type { MediaRefusal } from "../../../providers/media.ts";
+import type { TaskRun } from "../../../tasks/run/job.ts";
+import type { TaskRoute } from "../provider.ts";
+import { bindAdapter, type BoundAdapter } from "./bind-adapter.ts";
+import type { MediaPayload } from "./payload.ts";
+
+/** A route with the request that is to be done there. */
+export interface JobRoute extends TaskRoute {
+  readonly adapter: BoundAdapter;
+  /** What of the request its provider cannot be asked for; `undefined`: nothing. */
+  readonly lacks: MediaRefusal | undefined;
+}
+
+/** Where a task is, and where it may go. */
+export interface JobRoutes {
+  readonly at: JobRoute;
+  /** In the order in which they are tried. */
+  readonly routes: readonly JobRoute[];
+}
+
+/**
+ * The routes of a run. A task that a provider has, or may have, stays there: `undefined` where that is no route any
+ * more. Any other begins where it was claimed for, or behind the provider that refused it last.
+ */
+export function routesOfRun(
+  run: TaskRun,
+  { request }: MediaPayload,
+  found: readonly TaskRoute[],
+): JobRoutes | undefined {
+  const routes = found.flatMap((route) => jobRoute(route, request));
+  const place = routes.findIndex(({ name }) => name === run.provider);
+  const present = routes[place];
+  if (run.job !== null || mayBeBegun(run))
+    return present === undefined ? undefined : { at: present, routes: [present] };
+  const first = run.attempts === 0 ? place : place + 1;
+  const order = place === -1 ? routes : [...routes.slice(first), ...routes.slice(0, first)];
+  const at = present ?? order[0];
+  return at === undefined ? undefined : { at, routes: order };
+}
+
+function jobRoute(route: TaskRoute, request: MediaPayload["request"]): readonly JobRoute[] {
+  const adapter = adapterFor(route, request);
+  if (adapter === undefined) return [];
+  const upstreamId = upstreamIdFor(route.upstreamId, request);
+  return [{ ...route, upstreamId, adapter, lacks: adapter.lacks?.(upstreamId) }];
+}
+
+function adapterFor(
+  { provider: { adapters } }: TaskRoute,
+  request: MediaPayload["request"],
+): BoundAdapter | undefined {
+  switch (request.kind) {
+    case "image":
+      return adapters.image === undefined ? undefined : bindAdapter(adapters.image, request);
+    case "video":
+      return adapters.video === undefined ? undefined : bindAdapter(adapters.video, request);
+  }
+}

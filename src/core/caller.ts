@@ -8,6 +8,8 @@ export interface Caller {
   readonly models: ReadonlySet<string> | null;
   /** What this key may use in a minute and at once; absent when it has no limit. */
   readonly limits?: KeyLimits;
+  /** Its requests may ask for a route; absent: they may not. */
+  readonly routes?: true;
 }
 
 /** Why a text is no live key: its form is wrong, no such key is known, or its key or account has ended. */

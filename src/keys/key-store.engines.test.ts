@@ -36,6 +36,15 @@ describeOnEngineOfSuite("a key that is looked up by its hash", (engine) => {
     }
   });
 
+  test("may ask for a route where it was issued so, until that is changed", async () => {
+    await books.apply(books.issueKey("routes", { routes: true }));
+    expect(await find("routes")).toEqual({ ...plain("routes"), routes: true });
+    await books.apply({ kind: "change_key", key: books.id("routes"), name: "other" });
+    expect(await find("routes")).toMatchObject({ routes: true });
+    await books.apply({ kind: "change_key", key: books.id("routes"), routes: false });
+    expect(await find("routes")).toEqual(plain("routes"));
+  });
+
   test("is revoked, or of a disabled account, where it is", async () => {
     await books.apply(books.issueKey("gone"), { kind: "revoke_key", key: books.id("gone"), nowMs: 2 });
     expect(await find("gone")).toEqual({ ...plain("gone"), revoked: true });

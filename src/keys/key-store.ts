@@ -16,6 +16,7 @@ export async function findKey(database: Database, hash: string): Promise<StoredK
       "keys.requests_per_minute",
       "keys.tokens_per_minute",
       "keys.concurrency",
+      "keys.routes",
       "accounts.status",
     ])
     .where("keys.hash", "=", hash)
@@ -27,6 +28,7 @@ export async function findKey(database: Database, hash: string): Promise<StoredK
     accountId: row.account_id,
     models: row.models === null ? null : (JSON.parse(row.models) as string[]),
     ...(limits === undefined ? {} : { limits }),
+    ...(row.routes === 1n ? { routes: true } : {}),
     expiresAtMs: row.expires_at_ms === null ? null : Number(row.expires_at_ms),
     revoked: row.revoked_at_ms !== null,
     accountActive: row.status === "active",

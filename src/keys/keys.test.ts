@@ -74,6 +74,12 @@ describe("a key", () => {
     expect(unlimited).not.toHaveProperty("limits");
   });
 
+  test("that may ask for a route gives a caller that may", async () => {
+    const { keys, issue } = createStore();
+    expect(await keys.authenticate(issue({ routes: true }).text)).toMatchObject({ routes: true });
+    expect(await keys.authenticate(issue().text)).not.toHaveProperty("routes");
+  });
+
   test("whose limits change is known with the new ones within 4 s, and at once where it is told", async () => {
     const { keys, issue, rows, clock } = createStore();
     const { text, hash } = issue({ limits: { ...NO_LIMITS, concurrency: 1 } });

@@ -13,6 +13,8 @@ export interface StoredKey {
   readonly models: readonly string[] | null;
   /** Absent when the key has no limit. */
   readonly limits?: KeyLimits;
+  /** Absent where its requests may not ask for a route. */
+  readonly routes?: true;
   readonly expiresAtMs: number | null;
   readonly revoked: boolean;
   readonly accountActive: boolean;
@@ -85,6 +87,7 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
       accountId: key.accountId,
       models: key.models === null ? null : new Set(key.models),
       ...(key.limits === undefined ? {} : { limits: key.limits }),
+      ...(key.routes === undefined ? {} : { routes: key.routes }),
     };
     // An answer from before a change must not be remembered after it.
     if (asked !== generation) return caller;

@@ -105,6 +105,8 @@ export interface IssueKey {
   readonly budget: MicroCredits | null;
   /** Absent for none. */
   readonly limits?: KeyLimits;
+  /** Whether its requests may ask for a route; absent: no. */
+  readonly routes?: boolean;
   readonly expiresAtMs: number | null;
   readonly nowMs: number;
 }
@@ -118,6 +120,7 @@ export interface ChangeKey {
   readonly budget?: MicroCredits | null;
   /** Each limit by itself: an absent one stays. */
   readonly limits?: Partial<KeyLimits>;
+  readonly routes?: boolean;
   readonly expiresAtMs?: number | null;
 }
 

@@ -117,7 +117,7 @@ function leaseEnd(engine: Engine, command: Heartbeat): RawBuilder<bigint> {
 
 /** A key that was issued before is returned as it is; one of an unknown account gives no row. */
 function issueKey(build: Database, command: IssueKey): CompiledQuery {
-  const { key, account, name, hash, hint, models, budget, limits, expiresAtMs, nowMs } = command;
+  const { key, account, name, hash, hint, models, budget, limits, routes, expiresAtMs, nowMs } = command;
   const row: RowOf<typeof ISSUED_KEYS> = {
     id: key,
     account,
@@ -129,6 +129,7 @@ function issueKey(build: Database, command: IssueKey): CompiledQuery {
     requestsPerMinute: limits?.requestsPerMinute ?? null,
     tokensPerMinute: limits?.tokensPerMinute ?? null,
     concurrency: limits?.concurrency ?? null,
+    routes: Number(routes ?? false),
     expiresAtMs,
     createdAtMs: nowMs,
   };
@@ -151,7 +152,7 @@ function typedValues<Described extends Rows>(
 }
 
 function changeKey(build: Database, command: ChangeKey): CompiledQuery {
-  const { key, name, models, budget, limits = {}, expiresAtMs } = command;
+  const { key, name, models, budget, limits = {}, routes, expiresAtMs } = command;
   return build
     .updateTable("keys")
     .set((row) => ({
@@ -159,6 +160,7 @@ function changeKey(build: Database, command: ChangeKey): CompiledQuery {
       ...(models === undefined ? {} : { models: models === null ? null : JSON.stringify(models) }),
       ...(budget === undefined ? {} : { budget }),
       ...changedLimits(limits),
+      ...(routes === undefined ? {} : { routes: routes ? 1n : 0n }),
       ...(expiresAtMs === undefined ? {} : { expires_at_ms: bigintOrNull(expiresAtMs) }),
     }))
     .where("id", "=", key)

@@ -91,6 +91,7 @@ export const ISSUED_KEYS = describe("keys", "id", {
   requestsPerMinute: number("requests_per_minute"),
   tokensPerMinute: number("tokens_per_minute"),
   concurrency: number("concurrency"),
+  routes: number("routes"),
   expiresAtMs: number("expires_at_ms"),
   createdAtMs: number("created_at_ms"),
 });

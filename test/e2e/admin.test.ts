@@ -259,6 +259,29 @@ test("limits of a key are set, shown, changed one by one and taken away", async 
   }
 });
 
+test("whether a key may ask for a route is set, shown, changed and left alone", async () => {
+  const key = { account_id: gateway.accountId, name: "k" };
+  expect(await gateway.admin("POST", "/keys", key)).toMatchObject({ status: 201, json: { routes: false } });
+  const issued = await gateway.admin("POST", "/keys", { ...key, routes: true });
+  expect(issued).toMatchObject({ status: 201, json: { routes: true } });
+  const path = `/keys/${issued.json.id}`;
+  for (const [change, routes] of [
+    [{ name: "other" }, true],
+    [{ routes: false }, false],
+    [{ budget: 1 }, false],
+    [{ routes: true }, true],
+  ] as const) {
+    expect(await gateway.admin("PATCH", path, change)).toMatchObject({ status: 200, json: { routes } });
+    const { json: list } = await gateway.admin("GET", "/keys?limit=1000");
+    expect(list.data.find(({ id }: Json) => id === issued.json.id).routes).toBe(routes);
+  }
+  for (const routes of [null, 1, "true"]) {
+    const want = { status: 400, json: { error: { type: "invalid_request_error", param: "routes" } } };
+    expect(await gateway.admin("POST", "/keys", { ...key, routes })).toMatchObject(want);
+    expect(await gateway.admin("PATCH", path, { routes })).toMatchObject(want);
+  }
+});
+
 test("a limit of one, and of the most there can be, is taken", async () => {
   for (const most of [1, 1_000_000_000_000]) {
     const limits = { requests_per_minute: most, tokens_per_minute: most, concurrency: most };

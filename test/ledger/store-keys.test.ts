@@ -20,6 +20,7 @@ describeOnEngines("a key", (engine) => {
       models: ["m1", "m2"],
       budget: 9n,
       limits: { requestsPerMinute: 60, tokensPerMinute: null, concurrency: 3 },
+      routes: true,
       expiresAtMs: 70,
       nowMs: 7,
     });
@@ -43,7 +44,7 @@ describeOnEngines("a key", (engine) => {
       requests_per_minute: 60n,
       tokens_per_minute: null,
       concurrency: 3n,
-      routes: 0n,
+      routes: 1n,
     });
   });
 

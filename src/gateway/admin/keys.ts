@@ -25,6 +25,8 @@ export interface KeyView {
     readonly tokens_per_minute: number | null;
     readonly concurrency: number | null;
   };
+  /** Whether its requests may ask for a route. */
+  readonly routes: boolean;
   /** Its charges so far, and what is held for its requests under way. */
   readonly spent: number;
   readonly held: number;
@@ -40,6 +42,7 @@ export interface KeyRequest {
   readonly models: readonly string[] | null;
   readonly budget: number | null;
   readonly limits: KeyLimits;
+  readonly routes: boolean;
   readonly expiresAtSec: number | null;
 }
 
@@ -55,6 +58,7 @@ export interface KeyAdmin {
       readonly budget?: number | null;
       /** Each limit by itself: an absent one stays. */
       readonly limits?: Partial<KeyLimits>;
+      readonly routes?: boolean;
       readonly expiresAtSec?: number | null;
     },
   ): Promise<KeyView>;
@@ -93,7 +97,7 @@ export function createKeyAdmin({
   };
 
   return {
-    async issueKey({ accountId, name, models, budget, limits, expiresAtSec }) {
+    async issueKey({ accountId, name, models, budget, limits, routes, expiresAtSec }) {
       checkModels(models ?? [], isModel);
       const issued = keys.issue();
       const answer = await writer.submit({
@@ -106,6 +110,7 @@ export function createKeyAdmin({
         models,
         budget: readBudget(budget),
         limits,
+        routes,
         expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000,
         nowMs: clock.nowMs(),
       });
@@ -127,7 +132,7 @@ export function createKeyAdmin({
       return toPage(rows, limit, (row) => keyView(row, now));
     },
 
-    async changeKey(id, { name, models, budget, limits, expiresAtSec }) {
+    async changeKey(id, { name, models, budget, limits, routes, expiresAtSec }) {
       checkModels(models ?? [], isModel);
       const changed = writer.submit({
         kind: "change_key",
@@ -136,6 +141,7 @@ export function createKeyAdmin({
         ...(models === undefined ? {} : { models }),
         ...(budget === undefined ? {} : { budget: readBudget(budget) }),
         ...(limits === undefined ? {} : { limits }),
+        ...(routes === undefined ? {} : { routes }),
         ...(expiresAtSec === undefined
           ? {}
           : { expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000 }),
@@ -166,6 +172,7 @@ interface KeyRow {
   readonly requests_per_minute: bigint | null;
   readonly tokens_per_minute: bigint | null;
   readonly concurrency: bigint | null;
+  readonly routes: bigint;
   readonly expires_at_ms: bigint | null;
   readonly revoked_at_ms: bigint | null;
   readonly created_at_ms: bigint;
@@ -184,6 +191,7 @@ function keyView(row: KeyRow, { keys }: Held): KeyView {
       tokens_per_minute: wholeOrNull(row.tokens_per_minute),
       concurrency: wholeOrNull(row.concurrency),
     },
+    routes: row.routes === 1n,
     spent: creditsNumber(row.spent),
     held: creditsNumber(row.held + (keys.get(row.id) ?? 0n)),
     expires_at: row.expires_at_ms === null ? null : toSeconds(row.expires_at_ms),

@@ -27,13 +27,14 @@ export const keyRoutes: readonly Route[] = [
     answers: { 201: { description: "The key; its text is shown this once", schema: IssuedKeySchema } },
     errors: [400, 404, 503],
     async handle(context) {
-      const { account_id, name, models, budget, limits, expires_at } = await readNewKey(context);
+      const { account_id, name, models, budget, limits, routes, expires_at } = await readNewKey(context);
       const issued = await context.services.admin.issueKey({
         accountId: account_id,
         name,
         models: models ?? null,
         budget: budget ?? null,
         limits: { ...NO_LIMITS, ...namedLimits(limits ?? null) },
+        routes: routes ?? false,
         expiresAtSec: expires_at ?? null,
       });
       return respondJson(issued, 201);
@@ -54,18 +55,19 @@ export const keyRoutes: readonly Route[] = [
     method: "patch",
     path: "/admin/v1/keys/:id",
     access: "admin",
-    summary: "Change a key's name, models, budget, limits or expiry",
+    summary: "Change a key's name, models, budget, limits, routes or expiry",
     tag: "admin",
     body: KeyChangeSchema,
     answers: { 200: { description: "The key as it now is", schema: KeySchema } },
     errors: [400, 404, 503],
     async handle(context) {
-      const { name, models, budget, limits, expires_at } = await readKeyChange(context);
+      const { name, models, budget, limits, routes, expires_at } = await readKeyChange(context);
       const changed = await context.services.admin.changeKey(context.params.id ?? "", {
         ...(name === undefined ? {} : { name }),
         ...(models === undefined ? {} : { models }),
         ...(budget === undefined ? {} : { budget }),
         ...(limits === undefined ? {} : { limits: namedLimits(limits) }),
+        ...(routes === undefined ? {} : { routes }),
         ...(expires_at === undefined ? {} : { expiresAtSec: expires_at }),
       });
       return respondJson(changed);

@@ -26,6 +26,8 @@ const Limits = Type.Union([Type.Partial(Type.Object(LIMITS), closed), Type.Null(
   description: "What the key may use in a minute and at once; null for none of them",
 });
 
+const Routes = Type.Boolean({ description: "Whether its requests may ask for a route" });
+
 /** Queries of lists. */
 export const PAGE_QUERY: Readonly<Record<string, TSchema>> = {
   after: Type.String({ description: "`next` of the page before" }),
@@ -51,6 +53,7 @@ export const KeySchema = Type.Object(
     models: Models,
     budget: Budget,
     limits: Type.Object(LIMITS),
+    routes: Routes,
     spent: Type.Number({ description: "Credits the key was charged so far" }),
     held: Type.Number({ description: "Credits set aside for its requests under way" }),
     expires_at: NullableSeconds,
@@ -101,6 +104,7 @@ export const NewKeySchema = Type.Object(
     models: Type.Optional(Models),
     budget: Type.Optional(Budget),
     limits: Type.Optional(Limits),
+    routes: Type.Optional(Routes),
     expires_at: Type.Optional(NullableSeconds),
   },
   closed,
@@ -112,6 +116,7 @@ export const KeyChangeSchema = Type.Object(
     models: Type.Optional(Models),
     budget: Type.Optional(Budget),
     limits: Type.Optional(Limits),
+    routes: Type.Optional(Routes),
     expires_at: Type.Optional(NullableSeconds),
   },
   closed,

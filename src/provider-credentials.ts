@@ -22,7 +22,7 @@ export const CredentialsSection = Type.Array(
   },
 );
 
-/** The provider with the credentials of its section behind its own, whose variable is `own`. */
+/** The provider with the credentials of its section behind its own, if it has one; the variable of that is `own`. */
 export function withCredentials(
   path: string,
   provider: Provider,
@@ -39,13 +39,19 @@ export function withCredentials(
     return present({ requestsPerMinute, concurrency });
   };
   const { protocols, embeddings } = provider;
+  const ownCredential = { name: own, ...boundsOf(own), protocols, ...present({ embeddings }) };
+  const hasOwn = provider.secrets.length > 0;
   const credentials: Credential[] = [
-    { name: own, ...boundsOf(own), protocols, ...present({ embeddings }) },
+    ...(hasOwn ? [ownCredential] : []),
     ...named.flatMap(({ env }, i) =>
-      env === own ? [] : [{ name: env, ...boundsOf(env), ...signedWith(provider, keys[i] as string) }],
+      hasOwn && env === own
+        ? []
+        : [{ name: env, ...boundsOf(env), ...signedWith(provider, keys[i] as string) }],
     ),
   ];
-  return { ...provider, credentials, secrets: [...new Set([...provider.secrets, ...keys])] };
+  // What a provider speaks by itself is signed with the first.
+  const first = hasOwn ? {} : signedWith(provider, keys[0] as string);
+  return { ...provider, ...first, credentials, secrets: [...new Set([...provider.secrets, ...keys])] };
 }
 
 /** What the provider speaks, signed with another of its keys. */
@@ -55,8 +61,11 @@ function signedWith({ protocols, embeddings }: Provider, apiKey: string): Omit<C
     headers: RELAYS[spoken.id].credentialHeaders(apiKey),
   }));
   if (embeddings === undefined) return { protocols: signed };
-  // Embeddings are signed as one of the formats is.
-  const like = protocols.findIndex(({ headers }) => isDeepStrictEqual(headers, embeddings.headers));
+  // Embeddings are signed as the format at their address is.
+  const { baseUrl, headers: now } = embeddings;
+  const like = protocols.findIndex(
+    (spoken) => spoken.baseUrl === baseUrl && isDeepStrictEqual(spoken.headers, now),
+  );
   const headers = signed[Math.max(like, 0)]?.headers ?? {};
   return { protocols: signed, embeddings: { ...embeddings, headers } };
 }

@@ -259,6 +259,16 @@ providers:
     );
   });
 
+  test("routes go to providers that there are, live or not", () => {
+    const to = (provider: string) =>
+      `${PROVIDER}\nrouting: { models: { a/b: { routes: [{ provider: ${provider} }] } } }`;
+    for (const provider of ["local", "openai"])
+      expect(settings(to(provider)).routing.models.get("a/b")?.routes).toEqual([{ provider }]);
+    expect(sentenceOf(() => settings(to("opnai")))).toEndWith(
+      "switchyard.yaml: routing.models.a/b.routes[0].provider names opnai, which is no provider.",
+    );
+  });
+
   const bad = [
     {
       name: "with a line break in a credential",
@@ -322,6 +332,28 @@ providers:
       yaml: `aliases: { ok: a/b, ${JSON.stringify(name)}: a/b }`,
       says: `aliases: ${JSON.stringify(name)} is no name`,
     })),
+    {
+      name: "with an unknown key of a credential",
+      yaml: key("credentials: [{ env: K, rate: 1 }]"),
+      says: "providers.local.credentials[0].rate",
+    },
+    {
+      name: "with a credential without a variable",
+      yaml: key("credentials: [{ concurrency: 1 }]"),
+      says: "providers.local.credentials[0].env is required",
+    },
+    {
+      name: "with no credential",
+      yaml: key("credentials: []"),
+      says: "providers.local.credentials must not",
+    },
+    ...["requests_per_minute", "concurrency"].flatMap((bound) =>
+      [0, 1.5].map((value) => ({
+        name: `with a credential of ${bound} ${value}`,
+        yaml: key(`credentials: [{ env: K, ${bound}: ${value} }]`),
+        says: `providers.local.credentials[0].${bound} must be`,
+      })),
+    ),
     { name: "with an unknown timeout", yaml: "timeouts: { idle: 1 }", says: "timeouts.idle" },
     {
       name: "with a timeout of nothing",

@@ -96,7 +96,7 @@ export function readSettings(
     defaultAliases: data.default_aliases ?? true,
     memory: readMemorySection(data.memory ?? {}, machineMemory()),
     responses: readResponseSection(data.responses ?? {}),
-    routing: readRoutingSection(`${file}: routing`, data.routing ?? {}),
+    routing: readRoutingSection(`${file}: routing`, data.routing ?? {}, namesOf(definitions, data)),
   };
 }
 
@@ -110,6 +110,14 @@ function readAliases(
   throw new Error(
     `${file}: aliases: ${JSON.stringify(bad)} is no name: it has no blanks, and a * only at its end.`,
   );
+}
+
+/** Of all providers that there can be. */
+function namesOf(
+  definitions: readonly ProviderDefinition[],
+  { providers = {} }: SettingsData,
+): ReadonlySet<string> {
+  return new Set([...definitions.map(({ id }) => id), ...Object.keys(providers)]);
 }
 
 function makersOfMedia(definitions: readonly ProviderDefinition[]): readonly string[] {

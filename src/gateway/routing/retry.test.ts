@@ -211,7 +211,7 @@ const UNSAFE: readonly (Omit<Row, "where" | "blame"> & { readonly by: UnsafeRetr
     error: refusal(502),
     answer: at(502),
     reason: "bad_gateway",
-    by: "502",
+    by: 502,
     more: { status: 502 },
   },
   {
@@ -219,7 +219,7 @@ const UNSAFE: readonly (Omit<Row, "where" | "blame"> & { readonly by: UnsafeRetr
     error: refusal(520),
     answer: at(520),
     reason: "bad_gateway",
-    by: "502",
+    by: 502,
     more: { status: 520 },
   },
   ...[504, 524].map((status) => ({
@@ -227,16 +227,16 @@ const UNSAFE: readonly (Omit<Row, "where" | "blame"> & { readonly by: UnsafeRetr
     error: refusal(status),
     answer: at(status),
     reason: "timed_out",
-    by: "504" as const,
+    by: 504 as const,
     more: { status },
   })),
-  { name: "the gateway's time limit before an answer", error: late, reason: "timed_out", by: "504" },
+  { name: "the gateway's time limit before an answer", error: late, reason: "timed_out", by: 504 },
   {
     name: "the gateway's time limit within one",
     error: late,
     answer: STREAM,
     reason: "timed_out",
-    by: "504",
+    by: 504,
   },
   {
     name: "a 200 that is no answer",

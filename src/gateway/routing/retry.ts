@@ -62,8 +62,8 @@ const RULES = {
   /** 500, 503, 529, and an error in place of content. */
   failed: { blame: "credential", where: "anywhere" },
   reset: { blame: "credential", where: "anywhere", unsafe: "reset" },
-  bad_gateway: { blame: "credential", where: "anywhere", unsafe: "502" },
-  timed_out: { blame: "credential", where: "anywhere", unsafe: "504" },
+  bad_gateway: { blame: "credential", where: "anywhere", unsafe: 502 },
+  timed_out: { blame: "credential", where: "anywhere", unsafe: 504 },
   bad_answer: { blame: "credential", where: "anywhere", unsafe: "bad_answer" },
   /** The request is at fault, or the gateway: another provider would not help. */
   not_theirs: { blame: "nobody", where: "nowhere" },

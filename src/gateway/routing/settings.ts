@@ -13,7 +13,7 @@ import {
 const closed = { additionalProperties: false };
 
 /** Failures after which a provider may have done the work: they are retried only where the operator says so. */
-export const UNSAFE_RETRIES = ["reset", "502", "504", "bad_answer"] as const;
+export const UNSAFE_RETRIES = ["reset", 502, 504, "bad_answer"] as const;
 export type UnsafeRetry = (typeof UNSAFE_RETRIES)[number];
 
 const SPOKEN = PROTOCOLS.map((id) => id.replace(/^compat_/, ""));
@@ -102,8 +102,15 @@ export const DEFAULT_ROUTING: RoutingSettings = {
   models: new Map(),
 };
 
-/** Reads the section. Throws a sentence that begins with `path` where it is wrong. */
-export function readRoutingSection(path: string, data: Static<typeof RoutingSection>): RoutingSettings {
+/**
+ * Reads the section; `providers` are the names of all that there are, live or not. Throws a sentence that begins with
+ * `path` where it is wrong.
+ */
+export function readRoutingSection(
+  path: string,
+  data: Static<typeof RoutingSection>,
+  providers: ReadonlySet<string>,
+): RoutingSettings {
   const ms = (seconds: number | undefined): number | undefined =>
     seconds === undefined ? undefined : Math.round(seconds * 1_000);
   return {
@@ -116,13 +123,21 @@ export function readRoutingSection(path: string, data: Static<typeof RoutingSect
     models: new Map(
       Object.entries(data.models ?? {}).map(([id, section]) => [
         id,
-        readModelSection(`${path}.models.${id}`, section),
+        readModelSection(`${path}.models.${id}`, section, providers),
       ]),
     ),
   };
 }
 
-function readModelSection(path: string, data: Static<typeof ModelSection>): ModelRouting {
+function readModelSection(
+  path: string,
+  data: Static<typeof ModelSection>,
+  providers: ReadonlySet<string>,
+): ModelRouting {
+  for (const [i, { provider }] of (data.routes ?? []).entries()) {
+    if (!providers.has(provider))
+      throw new Error(`${path}.routes[${i}].provider names ${provider}, which is no provider.`);
+  }
   return {
     by: data.by ?? "order",
     sticky: data.sticky,
@@ -133,6 +148,8 @@ function readModelSection(path: string, data: Static<typeof ModelSection>): Mode
 
 function readRouteSection(path: string, data: Static<typeof RouteSection>): RouteSetting {
   const { provider, upstream_id: upstreamId, protocols, weight, cost } = data;
+  if (cost !== undefined && Object.keys(cost).length === 0)
+    throw new Error(`${path}.cost has no price: leave it out where it is not known.`);
   try {
     return {
       provider,

@@ -38,7 +38,7 @@ const provider = (id: string, clientHeaders: readonly string[]) => ({
   baseUrl: "http://p",
   headers: {},
   secrets: [],
-  adapters: {},
+  adapters: { image: {} },
   clientHeaders,
   answerHeaders: { "x-answered-by": id },
 });

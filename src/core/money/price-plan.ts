@@ -21,6 +21,8 @@ export interface PricePlan {
   dearest(buckets: readonly PriceBucket[], maxInput: number): MicroCredits;
   /** What is charged of `usage` (see `foldUnpriced`), and its cost. */
   charge(usage: Usage): Charge;
+  /** What `usage` costs as it is; `undefined` where something was used that has no price. */
+  cost(usage: Usage): MicroCredits | undefined;
 }
 
 /** What a usage comes to. */
@@ -86,6 +88,11 @@ function createPlan(snapshot: PriceSnapshot): PricePlan {
       if (Number.isSafeInteger(cost)) return { usage, cost: BigInt(cost) };
       const folded = foldUnpriced(usage, snapshot.prices);
       return { usage: folded, cost: costOf(folded, snapshot) };
+    },
+    cost(usage) {
+      const cost = plainCost(usage, tierAt(inputTokens(usage)));
+      if (Number.isSafeInteger(cost)) return BigInt(cost);
+      return Number.isNaN(cost) ? undefined : costOf(usage, snapshot);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Model, Route, RouteOrder, Routing } from "../../core/model.ts";
+import { costPlan } from "../../core/money/operator-cost.ts";
 import { type PricePlan, pricePlan } from "../../core/money/price-plan.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { fraction, type Random } from "../../core/random.ts";
@@ -131,7 +132,7 @@ class RememberingOrder implements WayOrder {
     if (by === "cost") {
       const nowMs = clock.nowMs();
       return ways.map(({ route: { cost } }) =>
-        typicalCost(pricePlan(cost === undefined ? model : { prices: cost, priceVersion: "cost" }, nowMs)),
+        typicalCost(cost === undefined ? pricePlan(model, nowMs) : costPlan(cost, nowMs)),
       );
     }
     if (by === "latency") {

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { readConfig, type Config } from "./environment.ts";
-import { systemClock } from "./core/time/clock.ts";
+import { systemClock, systemStopwatch } from "./core/time/clock.ts";
 import { describeError, type Log } from "./core/log/log.ts";
 import { systemRandom } from "./core/random.ts";
 import { warningsOf } from "./dangers.ts";
@@ -9,6 +9,7 @@ import { greet } from "./greet.ts";
 import { createLog } from "./log.ts";
 import { guardProcess } from "./runtime/descriptor-guard.ts";
 import { warmHttpClient } from "./runtime/fetch.ts";
+import { watchLoopDelay } from "./runtime/loop-delay.ts";
 import { unmapIdleCode } from "./runtime/idle-code.ts";
 import { releaseStartMemory } from "./runtime/memory.ts";
 import { serve, type Listener } from "./runtime/serve.ts";
@@ -44,6 +45,7 @@ async function main(): Promise<void> {
     clock: systemClock,
     random: systemRandom,
     log,
+    stopwatch: systemStopwatch,
     onLost(reason) {
       log.error(
         "the disk has failed to keep what was written: this process ends, what was acknowledged before stands",
@@ -57,6 +59,7 @@ async function main(): Promise<void> {
       });
     },
   });
+  watchLoopDelay(systemClock, systemStopwatch, services.metrics.sawLoopDelay);
   services.startThreads();
   await warmHttpClient();
   releaseStartMemory();

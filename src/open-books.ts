@@ -25,7 +25,9 @@ import type { HoldRow } from "./ledger/rows.ts";
 import { endsIn, type Gap } from "./ledger/sqlite/gaps.ts";
 import { openStore } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";
+import { timedExecutor } from "./ledger/timed-executor.ts";
 import { createWriter, type Writer } from "./ledger/writer.ts";
+import type { OpenMetrics } from "./open-metrics.ts";
 import { createCipher, type Cipher } from "./runtime/cipher.ts";
 import { createKeyedHash, deriveSecret } from "./runtime/hash.ts";
 
@@ -65,7 +67,9 @@ export interface BooksParts {
   /** Ends this process at once, as a failpoint asks. */
   readonly kill: () => void;
   /** Called when the disk has failed to keep what was written: nothing is written any more. */
-  readonly onLost: (reason: string) => void;
+  readonly onLost?: (reason: string) => void;
+  /** Where commits are counted. */
+  readonly metrics: Pick<OpenMetrics, "registry" | "nowMs">;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -79,7 +83,18 @@ const AUDIT_MS = 60 * 60 * 1000;
 
 /** Opens the store, brings it up to date, and ends what dead processes left in it. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
-  const { config, timeouts, isModel, failpoint, kill, onLost, clock, random, log } = parts;
+  const {
+    config,
+    timeouts,
+    isModel,
+    failpoint,
+    kill,
+    onLost = () => {},
+    metrics,
+    clock,
+    random,
+    log,
+  } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
   const store = await openStore({
     place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
@@ -93,7 +108,8 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     onUnbooked: (hold, reason) => logUnbooked(hold, reason, log),
   });
   const { engine, database, openHolds, current, auditor, startThreads } = store;
-  const writer = store.recalling(createWriter(store.executor, log, systemClock));
+  const executor = timedExecutor(store.executor, metrics.registry, metrics.nowMs);
+  const writer = store.recalling(createWriter(executor, log, systemClock));
   const pepper = home?.pepper ?? (await sharedPepper(writer, random));
   const bootId = newId("boot", random);
   const read = createStoreReader(current);
@@ -133,17 +149,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     spendable: (keyId) => current().then(async () => readSpendable(database, keyId, await held())),
     ledger: createLedger({ writer, openHolds, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
-    admin: createAdmin({
-      database,
-      read,
-      writer,
-      held,
-      keys,
-      audit,
-      isModel,
-      clock,
-      random,
-    }),
+    admin: createAdmin({ database, read, writer, held, keys, audit, isModel, clock, random }),
     installation: createInstallation({
       database,
       writer,

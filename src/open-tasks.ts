@@ -9,6 +9,7 @@ import { createGuardedFetch } from "./gateway/fetch/guarded-fetch.ts";
 import { createMediaJob } from "./gateway/media/job/job.ts";
 import { taskRoutes } from "./gateway/media/provider.ts";
 import type { Offers } from "./gateway/offers.ts";
+import type { OpenMetrics } from "./open-metrics.ts";
 import type { Books } from "./open-books.ts";
 import type { MediaProvider } from "./providers/provider.ts";
 import { createGridCutter } from "./runtime/images/grid-cutter.ts";
@@ -32,6 +33,8 @@ export interface OpenTasksParts {
   readonly offers: Offers<Settings>;
   readonly assets: Assets;
   readonly failpoint: Failpoint;
+  /** Where runs are counted. */
+  readonly metrics: Pick<OpenMetrics, "meter">;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -41,7 +44,7 @@ export interface OpenTasksParts {
 const POLL_MS = 500;
 
 /** Builds tasks over the books. */
-export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTasks {
+export function openTasks({ books, offers, metrics, ...parts }: OpenTasksParts): OpenTasks {
   const { bootId, database, writer, cipher } = books;
   const settings = () => offers.current().settings.tasks;
   const limitOf = ({ id }: MediaProvider): number => {
@@ -66,7 +69,14 @@ export function openTasks({ books, offers, ...parts }: OpenTasksParts): OpenTask
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
   const requests = createRequestCache(memory, parts.clock);
   const shared = { ...parts, bootId, database, writer, cipher, endings, requests };
-  const scheduler = createScheduler({ ...shared, doJob, storeEngine: books.engine, settings, providerOf });
+  const scheduler = createScheduler({
+    ...shared,
+    doJob,
+    storeEngine: books.engine,
+    settings,
+    providerOf,
+    onRunEnd: (ended) => metrics.meter.taskRun(ended),
+  });
   const tasks = createTasks({ ...shared, scheduler, maxPending: () => settings().pendingPerAccount });
   return { tasks, scheduler, startThreads: grids.startThread };
 }

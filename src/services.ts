@@ -29,6 +29,7 @@ import { type AddressLimiter, createAddressLimiter } from "./limits/addresses.ts
 import { openKept, type OpenKept } from "./kept/open.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { type Books, openBooks } from "./open-books.ts";
+import { type OpenMetrics, openMetrics } from "./open-metrics.ts";
 import { openTasks } from "./open-tasks.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
 import { openRehearsal } from "./warmup/rehearsal.ts";
@@ -41,6 +42,8 @@ export interface ServiceParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Milliseconds and parts of them, for durations that are counted; absent: whole ones, by `clock`. */
+  readonly stopwatch?: () => number;
   /** Called when the disk has failed to keep what was written; paid work is refused from then on. */
   readonly onLost?: (reason: string) => void;
 }
@@ -71,6 +74,8 @@ export interface Services {
    * has ended; rejects with what went wrong in it.
    */
   warmUp(): Promise<void>;
+  /** What the process counts. */
+  readonly metrics: Pick<OpenMetrics, "text" | "sawLoopDelay">;
   /** Sets the address at which the gateway listens. */
   listensAt(url: string): void;
   /** From here on `readyz` is 503. Tasks are still begun, since requests may wait for them. */
@@ -86,20 +91,21 @@ const MODELS_FOLDER = join(import.meta.dirname, "..", "models");
 
 /** Builds every object once, in order. Throws one sentence when something outside is not as it must be. */
 export async function buildServices(parts: ServiceParts): Promise<Services> {
-  const { config, clock, onLost } = parts;
+  const { config, clock } = parts;
   const files = loadModelFiles(MODELS_FOLDER);
   const offers = openOffers(parts, files);
   const settings = (): Settings => offers.current().settings;
   const failpoint = readFailpoint(config.failpoint);
+  const offer = (): Offer => offers.current().offer;
+  const metrics = openMetrics(parts, offer);
   const books = await openBooks({
     ...parts,
     timeouts: () => settings().timeouts,
-    isModel: (id) => offers.current().offer.catalog.knownById(id).length > 0,
+    isModel: (id) => offer().catalog.knownById(id).length > 0,
+    metrics,
     failpoint,
     kill,
-    onLost: onLost ?? (() => {}),
   });
-  const { admin, installation } = books;
   let url = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? url;
   const assets = await openAssets(parts, books, publicUrl);
@@ -108,28 +114,29 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
 
   const kept = await keptOf(parts, books, settings);
   let draining = false;
-  const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint });
-  const live = new LiveCalls();
-  const offer = (): Offer => offers.current().offer;
+  const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint, metrics });
+  const [calls, waits] = [new LiveCalls(), new LiveCalls()];
   const carrierSecret = books.secretFor("carriers 1");
-  const limiter = createLimiter(clock);
-  const shared = { clock, live, limiter, offer, reader: createReader(), carrierSecret, kept };
+  const memory = createRequestMemory(() => settings().memory.bodiesBytes);
+  const shared = { clock, limiter: createLimiter(clock), offer, reader: createReader(), carrierSecret, kept };
+  metrics.readState({ memory, calls, database: books.database, version: VERSION });
   const edge: EdgeServices = {
-    admin,
-    memory: createRequestMemory(() => settings().memory.bodiesBytes),
+    admin: books.admin,
+    memory,
     addresses: openAddresses(config),
     authenticate: (text) => books.keys.remembered(text) ?? books.keys.authenticate(text),
     isAdminToken: (text) => books.tokenHash(text) === token.hash,
     publicUrl,
     openAsset: (path, query) => openAsset(assets, path, query),
     version: VERSION,
-    media: { ...shared, tasks, assets, allowedHosts: () => settings().outbound.allowedHosts },
-    counts: { ...shared, limiter: createLimiter(clock), limits: () => settings().limits },
+    metrics: metrics.text,
+    media: { ...shared, live: waits, tasks, assets, allowedHosts: () => settings().outbound.allowedHosts },
+    counts: { ...shared, live: waits, limiter: createLimiter(clock), limits: () => settings().limits },
     largeBodies: { ...shared, spendable: books.spendable },
-    relay: relayOf({ ...shared, ledger: books.ledger, failpoint }, settings),
+    relay: relayOf({ ...shared, live: calls, ledger: books.ledger, failpoint }, settings),
     ready: () => readiness(draining, books),
   };
-  const app = createApp({ ...parts, routes: ROUTES, services: edge });
+  const app = createApp({ ...parts, routes: ROUTES, services: edge, meter: metrics.meter });
   const warming = warmUpOf(parts, edge, files);
 
   await scheduler.start();
@@ -139,11 +146,11 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       warming.giveWay();
       return app(request, connection);
     },
-    admin,
+    admin: books.admin,
     assets,
     newAdminToken: token.text,
-    firstAccount: installation.firstAccount,
-    shown: installation.shown,
+    firstAccount: books.installation.firstAccount,
+    shown: books.installation.shown,
     offer,
     reload() {
       offers.reload();
@@ -154,6 +161,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       for (const { startThreads } of [shared.reader, books, media, sandbox, kept]) startThreads();
     },
     warmUp: warming.run,
+    metrics,
     listensAt: (at) => (url = at),
     drain() {
       draining = true;
@@ -162,7 +170,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     endCalls() {
       // Until now requests that wait for a task could still get it.
       scheduler.drain();
-      live.end(shuttingDown());
+      for (const live of [calls, waits]) live.end(shuttingDown());
     },
     async close() {
       await scheduler.close();

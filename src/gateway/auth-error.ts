@@ -37,7 +37,7 @@ export function keyFaultError(fault: KeyFault | "ended"): GatewayError {
 export function adminTokenGiven(): GatewayError {
   return authError(
     "admin_token_given",
-    "This is the admin token, which opens /admin/v1 alone. Send an API key: POST /admin/v1/keys makes one.",
+    "This is the admin token, which opens /admin/v1 and /metrics alone. Send an API key: POST /admin/v1/keys makes one.",
   );
 }
 
@@ -45,6 +45,6 @@ export function adminTokenGiven(): GatewayError {
 export function notAdminToken(shown: string): GatewayError {
   const whence = "The first start printed it, or SWITCHYARD_ADMIN_TOKEN sets it.";
   return isKeyText(shown)
-    ? authError("api_key_given", `This is an API key, and /admin/v1 takes the admin token. ${whence}`)
+    ? authError("api_key_given", `This is an API key, and this path takes the admin token. ${whence}`)
     : authError("admin_token_unknown", `This is not the admin token of this gateway. ${whence}`);
 }

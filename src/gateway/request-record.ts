@@ -1,13 +1,30 @@
 import type { Clock } from "../core/time/clock.ts";
+import type { ErrorKind } from "../core/errors.ts";
 import type { Log, LogFields } from "../core/log/log.ts";
+import type { MicroCredits } from "../core/money/credits.ts";
+import type { Usage } from "../core/money/usage.ts";
+import type { Attempt } from "../ledger/commands.ts";
+import type { CountedRequest, Meter, Spent } from "./metrics/meter.ts";
 import type { Offer } from "./offer.ts";
 
-/** The record of one request: one log line when it has ended. */
+/** The record of one request: one log line when it has ended, and what is counted of it. */
 export interface RequestRecord {
   readonly requestId: string;
   /** Adds facts. */
   note(fields: LogFields): void;
-  /** Writes the line; only the first call does. */
+  /** The request's path is that of this route. */
+  at(endpoint: string | undefined): void;
+  /** Others are waited for, the client's body or a provider: until `goesOn` the time is not the gateway's own. */
+  waits(): void;
+  goesOn(): void;
+  /** The first content of a streamed answer has come. */
+  sawContent(): void;
+  /** The calls to providers have ended. */
+  called(attempts: readonly Attempt[]): void;
+  charged(usage: Usage, charge: MicroCredits): void;
+  /** The client is told so. */
+  refused(kind: ErrorKind): void;
+  /** Writes the line, and counts the request; only the first call does. */
   finish(status: number): void;
 }
 
@@ -35,35 +52,101 @@ export function noteAsked(record: RequestRecord, { catalog }: Pick<Offer, "catal
   if (id !== undefined && others.length === 0) record.note({ model: id });
 }
 
-/** Begins the record of a request. */
+/** Begins the record of a request. Without a meter nothing is counted. */
 export function openRequestRecord(
   log: Log,
   clock: Clock,
   request: { readonly requestId: string; readonly method: string; readonly path: string },
+  meter?: Meter,
 ): RequestRecord {
-  return new OpenRecord(log, clock, request);
+  return new OpenRecord(log, clock, request, meter);
 }
 
+const NO_ATTEMPTS: readonly Attempt[] = [];
+
 /** A class, since one is made for each request: its functions are not. */
-class OpenRecord implements RequestRecord {
+class OpenRecord implements RequestRecord, CountedRequest {
   readonly requestId: string;
+  endpoint: string | undefined;
+  attempts = NO_ATTEMPTS;
+  spent: Spent | undefined;
+  durationMs = 0;
+  firstContentMs: number | undefined;
   readonly #log: Log;
   readonly #clock: Clock;
+  readonly #meter: Meter | undefined;
   readonly #startedMs: number;
   readonly #fields: LogFields;
+  /** By the meter's clock, as are those below. */
+  readonly #beganMs: number;
+  #waitingSinceMs: number | undefined;
+  #waitedMs = 0;
+  #refusal: ErrorKind | undefined;
   #finished = false;
 
-  constructor(log: Log, clock: Clock, request: Parameters<typeof openRequestRecord>[2]) {
+  constructor(log: Log, clock: Clock, request: Parameters<typeof openRequestRecord>[2], meter?: Meter) {
     const { requestId, method, path } = request;
     this.requestId = requestId;
     this.#log = log;
     this.#clock = clock;
+    this.#meter = meter;
     this.#startedMs = clock.steadyMs();
     this.#fields = { request_id: requestId, method, path };
+    this.#beganMs = meter?.nowMs() ?? 0;
+    meter?.began();
+  }
+
+  get model(): string | undefined {
+    return this.#fields.model;
+  }
+
+  get provider(): string | undefined {
+    return this.#fields.provider;
+  }
+
+  get outcome(): string {
+    const { outcome, error } = this.#fields;
+    // A stream that could not be charged has no outcome, and an error in its line.
+    return outcome ?? this.#refusal ?? (error === undefined ? "completed" : "internal_error");
+  }
+
+  get ownMs(): number | undefined {
+    return this.attempts.length === 0 ? undefined : this.durationMs - this.#waitedMs;
   }
 
   note(more: LogFields): void {
     if (!this.#finished) Object.assign(this.#fields, more);
+  }
+
+  at(endpoint: string | undefined): void {
+    this.endpoint = endpoint;
+  }
+
+  waits(): void {
+    if (this.#meter !== undefined) this.#waitingSinceMs ??= this.#meter.nowMs();
+  }
+
+  goesOn(): void {
+    if (this.#meter === undefined || this.#waitingSinceMs === undefined) return;
+    this.#waitedMs += this.#meter.nowMs() - this.#waitingSinceMs;
+    this.#waitingSinceMs = undefined;
+  }
+
+  sawContent(): void {
+    if (this.#meter !== undefined) this.firstContentMs = this.#meter.nowMs() - this.#beganMs;
+  }
+
+  called(attempts: readonly Attempt[]): void {
+    this.goesOn();
+    this.attempts = attempts;
+  }
+
+  charged(usage: Usage, charge: MicroCredits): void {
+    this.spent = { usage, charge };
+  }
+
+  refused(kind: ErrorKind): void {
+    this.#refusal = kind;
   }
 
   finish(status: number): void {
@@ -72,5 +155,9 @@ class OpenRecord implements RequestRecord {
     this.#finished = true;
     if (this.#fields.operator_fault === true) this.#log.error("request", this.#fields);
     else this.#log.info("request", this.#fields);
+    if (this.#meter === undefined) return;
+    this.goesOn();
+    this.durationMs = this.#meter.nowMs() - this.#beganMs;
+    this.#meter.ended(this);
   }
 }

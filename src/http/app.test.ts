@@ -219,7 +219,7 @@ describe("credentials", () => {
     key: {
       name: "the admin token",
       headers: { authorization: `Bearer ${ADMIN}` },
-      told: dead("admin_token_given", "This is the admin token, which opens /admin/v1 alone."),
+      told: dead("admin_token_given", "This is the admin token, which opens /admin/v1 and /metrics alone."),
     },
     admin: {
       name: "an API key",

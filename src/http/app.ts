@@ -5,6 +5,7 @@ import type { Caller } from "../core/caller.ts";
 import { describeError, type Log, type LogFields, redact, refusalFields } from "../core/log/log.ts";
 import type { Random } from "../core/random.ts";
 import type { MemoryShare } from "../core/bytes/request-memory.ts";
+import type { Meter } from "../gateway/metrics/meter.ts";
 import { openRequestRecord, type RequestRecord } from "../gateway/request-record.ts";
 import type { Connection } from "../runtime/serve.ts";
 import { authenticate } from "./middleware/authenticate.ts";
@@ -22,6 +23,8 @@ export interface AppParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Counts requests; absent: they are not counted. */
+  readonly meter?: Meter | undefined;
 }
 
 /** Characters of a path that are logged. */
@@ -31,7 +34,7 @@ const MAX_LOGGED_PATH = 512;
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
 /** Puts the route table behind ids, authentication, limits, errors and the access log. */
-export function createApp({ routes, services, clock, random, log }: AppParts): App {
+export function createApp({ routes, services, clock, random, log, meter }: AppParts): App {
   const router = createRouter(routes);
   const loggedPaths = new Map(routes.map(({ path }) => [path, loggedPath(path)]));
   const isModel = (id: string): boolean => services.relay.offer().catalog.knownById(id).length > 0;
@@ -41,7 +44,7 @@ export function createApp({ routes, services, clock, random, log }: AppParts): A
     const path = pathOf(url);
     const requestId = newRequestId(clock.nowMs(), random);
     const logged = loggedPaths.get(path) ?? loggedPath(path);
-    const record = openRequestRecord(log, clock, { requestId, method, path: logged });
+    const record = openRequestRecord(log, clock, { requestId, method, path: logged }, meter);
     const exchange = new Exchange({ services, request, url, connection, clock, record });
     let response: Response;
     try {
@@ -102,10 +105,11 @@ class Exchange implements RouteContext, Dispatch {
 
   at(route: Route | undefined): void {
     this.route = route;
+    this.record.at(route?.path);
   }
 
   run(route: Route, params: RouteContext["params"]): Promise<Response> | Response {
-    this.route = route;
+    this.at(route);
     this.params = params;
     const { services, request } = this;
     if (route.access === "key") {
@@ -137,8 +141,14 @@ class Exchange implements RouteContext, Dispatch {
   }
 
   readBody(beforeLarge?: () => Promise<void>): Promise<Uint8Array> {
-    const { request, clock, memory } = this;
-    return readBody(request, { clock, memory, beforeLarge, onRead: () => (this.#hasBody = true) });
+    const { request, clock, memory, record } = this;
+    record.waits();
+    return readBody(request, { clock, memory, beforeLarge, onRead: () => this.#sawBody() });
+  }
+
+  #sawBody(): void {
+    this.#hasBody = true;
+    this.record.goesOn();
   }
 
   keepOpen(): void {
@@ -244,6 +254,7 @@ function errorOf(
 ): GatewayError {
   if (signal.aborted) record.note({ outcome: "client_gone" });
   const known = toGatewayError(error);
+  record.refused(known.kind);
   record.note(known.status >= 500 ? { error: describeError(known) } : refusalFields(known, isModel));
   if (known.operatorHint !== undefined) record.note({ operator_hint: known.operatorHint });
   return known;

@@ -18,11 +18,16 @@ const ERROR_TEXT: Readonly<Record<number, string>> = {
   504: "The provider did not answer in time",
 };
 
+/** The path of a route with its parameters in braces. */
+export function documentedPath({ path }: Route): string {
+  return path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}");
+}
+
 /** OpenAPI 3.1 of a route table, with the schemas by which requests are checked. */
 export function describeOpenApi(routes: readonly Route[], publicUrl: string, version: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
-    const path = route.path.replace(/\/:(\w+)(\{[^}]*\})?/g, "/{$1}");
+    const path = documentedPath(route);
     paths[path] = { ...paths[path], [route.method]: operation(route, path) };
   }
   return {

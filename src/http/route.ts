@@ -31,6 +31,8 @@ export interface EdgeServices {
   readonly isAdminToken: (token: string) => boolean;
   /** Resolves when the gateway can take work; rejects with the reason when it cannot. */
   readonly ready: () => Promise<void>;
+  /** What the process counts, as text for Prometheus. */
+  readonly metrics: () => Promise<string>;
   readonly publicUrl: () => string;
   readonly version: string;
 }

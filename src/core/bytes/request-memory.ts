@@ -7,6 +7,8 @@ export interface RequestMemory {
   open(owner: string): MemoryShare;
   /** How much all shares hold. */
   taken(): number;
+  /** Shares that hold anything. */
+  requests(): number;
   /** Owners that hold anything; no other is remembered. */
   owners(): number;
 }
@@ -33,6 +35,7 @@ export interface MemoryShare {
  */
 export function createRequestMemory(limit: () => number): RequestMemory {
   let taken = 0;
+  let requests = 0;
   const byOwner = new Map<string, Owner>();
 
   /** The owner's entry, which is in the map for as long as any of its shares holds something. */
@@ -44,6 +47,7 @@ export function createRequestMemory(limit: () => number): RequestMemory {
 
   return {
     taken: () => taken,
+    requests: () => requests,
     owners: () => byOwner.size,
     open(name) {
       let held = 0;
@@ -57,11 +61,13 @@ export function createRequestMemory(limit: () => number): RequestMemory {
       };
       const hold = (bytes: number): void => {
         if (bytes === held) return;
+        if (held === 0) requests += 1;
         owner ??= enter(name);
         taken += bytes - held;
         owner.held += bytes - held;
         held = bytes;
         if (held > 0) return;
+        requests -= 1;
         if (owner.held === 0) byOwner.delete(name);
         owner = undefined;
       };

@@ -48,6 +48,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** Milliseconds and parts of them since the process began: for durations that are shorter than `steadyMs` tells apart. */
+export function systemStopwatch(): number {
+  return performance.now();
+}
+
 /** Resolves after `delayMs`; rejects with the signal's reason when that comes first. */
 export function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

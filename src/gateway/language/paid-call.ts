@@ -155,6 +155,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     const at = this.#attempts.push(attempt) - 1;
     const { body, headers = NO_HEADERS } = request.take();
     memory.hold(lengthOf(body));
+    record.waits();
     const answer = await callUpstream(hold, {
       provider: spoken,
       path: this.protocol.upstreamPath(upstreamId, stream),
@@ -218,6 +219,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     const { services, admission, hold, record, memory, pass } = this.#parts;
     try {
       const timeline = this.#timeline();
+      record.called(timeline.attempts);
       if (metered === undefined) {
         record.note({ outcome, credit: "0" });
         await services.ledger.void(hold, { outcome, timeline });
@@ -228,6 +230,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
       const { flags } = metered;
       const settlement = { delivered, used, usage, flags, outcome, timeline };
       const charged = await services.ledger.settle(hold, settlement);
+      record.charged(usage, charged);
       record.note({
         outcome,
         credit: creditsText(charged),

@@ -5,6 +5,7 @@ import { handOver } from "../../core/handover.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { CallServices, PaidCall } from "./paid-call.ts";
+import type { RequestRecord } from "../request-record.ts";
 import { openStreamAnswer } from "./relay-stream.ts";
 import { DEFAULT_TIMEOUTS } from "../timeouts.ts";
 
@@ -36,7 +37,12 @@ async function openAnswer(body: ReadableStream<Uint8Array>) {
     services: { clock, timeouts: DEFAULT_TIMEOUTS, failpoint: () => {} } as unknown as CallServices,
     call,
     protocol: chatCompletions,
-    record: { requestId: "req_1", note: () => {}, finish: (status) => void told.push(`finished ${status}`) },
+    record: {
+      requestId: "req_1",
+      note: () => {},
+      sawContent: () => {},
+      finish: (status: number) => void told.push(`finished ${status}`),
+    } as unknown as RequestRecord,
     body: handOver({ body: [], warnings: [] }),
   });
   return { clock, told, answer };

@@ -174,6 +174,7 @@ class RelayedStream implements StreamAnswer, Watched {
       if (stream.failure !== undefined) throw stream.failure;
     }
     if (!this.#hasMore && !stream.isComplete) throw cutOff();
+    if (stream.hasContent) this.#record.sawContent();
   }
 
   /** Keeps of the answer what is needed to read it: the rest would stay in memory for as long as the stream lasts. */

@@ -336,6 +336,7 @@ export async function plainAnswer(
       read += more;
       memory.hold(read * JSON_FACTOR);
     });
+    record.goesOn();
     const answer = call.protocol.readAnswer(bytes, call.context);
     if (answer.repairs.length > 0) record.note({ repairs: answer.repairs });
     const credit = await call.settle(answer.metered, false);

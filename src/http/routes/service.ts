@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { GatewayError } from "../../core/errors.ts";
+import { METRICS_TYPE } from "../../gateway/metrics/metrics-text.ts";
 import { describeOpenApi } from "../openapi.ts";
 import { respondJson, respondLong } from "../respond.ts";
 import type { Route } from "../route.ts";
@@ -37,6 +38,20 @@ export function serviceRoutes(table: () => readonly Route[]): readonly Route[] {
           });
         }
         return respondJson({ status: "ok" });
+      },
+    },
+    {
+      method: "get",
+      path: "/metrics",
+      access: "admin",
+      summary: "What this process counts, for Prometheus",
+      tag: "service",
+      answers: { 200: { description: "The text format of Prometheus, version 0.0.4", text: "text/plain" } },
+      errors: [],
+      async handle(context) {
+        const text = await context.services.metrics();
+        context.limitStall();
+        return new Response(text, { headers: { "content-type": METRICS_TYPE } });
       },
     },
     {

@@ -1,5 +1,7 @@
-import type { TaskFailure } from "../../core/task.ts";
-import type { RequestTimeline } from "../../ledger/commands.ts";
+import type { MicroCredits } from "../../core/money/credits.ts";
+import type { Usage } from "../../core/money/usage.ts";
+import type { TaskFailure, TaskKind } from "../../core/task.ts";
+import type { Attempt, RequestTimeline } from "../../ledger/commands.ts";
 import type { TaskOutcome, TaskStop } from "./job.ts";
 
 /** The outcome of a job's promise. */
@@ -23,6 +25,17 @@ export interface RunFailure {
   /** Whether the provider may have worked for nothing. */
   readonly unfinished: boolean;
   readonly timeline?: RequestTimeline;
+}
+
+/** A run whose end is written, for whoever counts. */
+export interface EndedRun {
+  readonly kind: TaskKind;
+  readonly model: string;
+  readonly provider: string;
+  readonly end: RunEnd["kind"];
+  readonly attempts: readonly Attempt[];
+  /** Set when it has completed. */
+  readonly spent: { readonly usage: Usage; readonly charge: MicroCredits } | undefined;
 }
 
 /** The state of a run when it ends. */

@@ -3,7 +3,7 @@ import type { Failpoint } from "../../core/failpoint.ts";
 import { describeError, type Log, type LogFields } from "../../core/log/log.ts";
 import { mayBeBegun } from "../../core/task.ts";
 import type { Engine as StoreEngine } from "../../db/engine.ts";
-import type { AnswerTo } from "../../ledger/commands.ts";
+import type { AnswerTo, RequestTimeline } from "../../ledger/commands.ts";
 import type { ClaimTask, TaskCommand } from "../../ledger/task-commands.ts";
 import { CommandRefused, type Writer } from "../../ledger/writer.ts";
 import { usageText } from "../../ledger/written-text.ts";
@@ -13,6 +13,7 @@ import { type TaskJob, type TaskRun, TaskStop } from "./job.ts";
 import { createLease, type Lease } from "./lease.ts";
 import type { Picked } from "../queue/queue.ts";
 import {
+  type EndedRun,
   failed,
   type JobResult,
   type RunEnd,
@@ -39,6 +40,8 @@ export interface RunParts extends ClaimedTaskParts {
   readonly leaseMs: number;
   /** Time for a job to stop. */
   readonly graceMs: number;
+  /** Told when a run has ended and its end is written. */
+  readonly onRunEnd?: ((ended: EndedRun) => void) | undefined;
   /** Aborted when this process writes nothing any more. */
   readonly gone: AbortSignal;
 }
@@ -241,9 +244,9 @@ class OneRun implements Run {
           return await this.#fail(end);
         case "released":
           await this.#writer.submit({ kind: "release", ...this.#named() });
-          return "released";
+          return this.#tellEnd("released");
         case "lost":
-          return "lost";
+          return this.#tellEnd("lost");
       }
     } catch (error) {
       if (!(error instanceof CommandRefused) || end.kind === "released") throw error;
@@ -272,6 +275,7 @@ class OneRun implements Run {
       return this.#fail(timedOut({ ...this.#facts(), stopped: "deadline" }));
     if (answer?.ok !== true) return this.#lost();
     failpoint("task.after_finish");
+    this.#tellEnd("completed", timeline, { usage, charge: answer.charged });
     endings.ended(this.#picked.task.id);
     return "completed";
   }
@@ -287,13 +291,33 @@ class OneRun implements Run {
       ...(timeline === undefined ? {} : { timeline }),
     });
     if (answer?.ok !== true) return this.#lost();
+    this.#tellEnd("failed", timeline);
     this.#parts.endings.ended(this.#picked.task.id);
     return "failed";
   }
 
   #lost(): "lost" {
     this.#parts.log.warn("a task was lost to another process, or had ended", this.#about());
+    this.#tellEnd("lost");
     return "lost";
+  }
+
+  /** Before anyone who waits for the task. */
+  #tellEnd<End extends EndedRun["end"]>(
+    end: End,
+    timeline?: RequestTimeline,
+    spent?: EndedRun["spent"],
+  ): End {
+    const { kind, model } = this.#picked.task;
+    this.#parts.onRunEnd?.({
+      kind,
+      model,
+      provider: this.#provider,
+      end,
+      attempts: timeline?.attempts ?? [],
+      spent,
+    });
+    return end;
   }
 
   /** The members that name the run in its commands. */

@@ -1,0 +1,300 @@
+import { ERRORS } from "../../core/errors.ts";
+import type { Counter, Histogram, Registry } from "../../core/metrics/registry.ts";
+import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
+import { PRICE_BUCKETS, TOKEN_BUCKETS, USAGE_FIELDS } from "../../core/money/price.ts";
+import type { Usage } from "../../core/money/usage.ts";
+import type { Attempt } from "../../ledger/commands.ts";
+import type { EndedRun } from "../../tasks/run/run-end.ts";
+
+/** Counts what requests and tasks come to. */
+export interface Meter {
+  /** Milliseconds and parts of them since some moment. */
+  nowMs(): number;
+  began(): void;
+  ended(request: CountedRequest): void;
+  /** A run of a task has ended. */
+  taskRun(run: EndedRun): void;
+}
+
+/** A request that has ended. */
+export interface CountedRequest {
+  /** The path of its route, as the table has it; absent where there is none. */
+  readonly endpoint: string | undefined;
+  readonly model: string | undefined;
+  readonly provider: string | undefined;
+  readonly outcome: string;
+  readonly durationMs: number;
+  /** The part of it in which neither its client's body nor a provider was waited for; absent where none was called. */
+  readonly ownMs: number | undefined;
+  /** From its beginning until the first content of its streamed answer had come. */
+  readonly firstContentMs: number | undefined;
+  readonly attempts: readonly Pick<Attempt, "provider" | "status">[];
+  readonly spent: Spent | undefined;
+}
+
+/** What was used, and what was charged for it. */
+export interface Spent {
+  readonly usage: Usage;
+  readonly charge: MicroCredits;
+}
+
+/** What a meter is made of. */
+export interface MeterParts {
+  readonly registry: Registry;
+  readonly nowMs: () => number;
+  /** The paths of the route table, each with what it is called in a label. */
+  readonly endpoints: ReadonlyMap<string, string>;
+  /** Whether there is a model of that id. */
+  readonly isModel: (id: string) => boolean;
+  /** The id of the provider that routes, or rows of the books, have under that name. */
+  readonly providerId: (name: string) => string | undefined;
+}
+
+/** The label of a request that names no model, or was meant for no provider. */
+const NONE = "none";
+
+/** The label of whatever is not known: paths, names. */
+const OTHER = "other";
+
+/** Every outcome that is counted by itself. */
+const OUTCOMES: ReadonlySet<string> = new Set([
+  "completed",
+  "client_gone",
+  "cancelled",
+  "generation_error",
+  ...Object.keys(ERRORS),
+]);
+
+/** Statuses of providers that are counted by themselves. */
+const STATUSES: ReadonlySet<number> = new Set([
+  200, 400, 401, 402, 403, 404, 408, 409, 413, 422, 425, 429, 500, 502, 503, 504, 529,
+]);
+
+const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const FIRST_TOKENS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 60];
+const OVERHEADS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+
+/** The series of requests and tasks. Those that a request counts in are looked up by what it is, and made once. */
+export function createMeter(parts: MeterParts): Meter {
+  return new RequestMeter(parts);
+}
+
+type Families = ReturnType<typeof familiesIn>;
+
+function familiesIn(registry: Registry) {
+  const served = ["model", "provider"];
+  return {
+    requests: registry.counters({
+      name: "switchyard_requests_total",
+      help: "Requests that have ended, by the path of their route and how they ended",
+      labels: ["endpoint", ...served, "outcome"],
+    }),
+    durations: registry.histograms(
+      {
+        name: "switchyard_request_duration_seconds",
+        help: "From a request's headers until its answer was handed to the connection",
+        labels: ["endpoint"],
+      },
+      DURATIONS,
+    ),
+    overheads: registry.histograms(
+      {
+        name: "switchyard_overhead_seconds",
+        help: "Of the duration of a paid request the part in which nobody else was waited for",
+        labels: ["endpoint"],
+      },
+      OVERHEADS,
+    ),
+    firstTokens: registry.histograms(
+      {
+        name: "switchyard_time_to_first_token_seconds",
+        help: "From a streamed request's headers until the first content of its answer had come",
+        labels: served,
+      },
+      FIRST_TOKENS,
+    ),
+    tokens: registry.counters({
+      name: "switchyard_tokens_total",
+      help: "Tokens that were charged for, by the bucket of their price",
+      labels: [...served, "bucket"],
+    }),
+    units: registry.counters({
+      name: "switchyard_units_total",
+      help: "Images, seconds of video and web searches that were charged for",
+      labels: [...served, "unit"],
+    }),
+    credits: registry.counters(
+      { name: "switchyard_credits_total", help: "Credits that were charged", labels: served },
+      (micro) => creditsText(BigInt(micro)),
+    ),
+    attempts: registry.counters({
+      name: "switchyard_attempts_total",
+      help: "Calls to providers for paid requests and tasks, by the status of the answer",
+      labels: ["provider", "result"],
+    }),
+    taskRuns: registry.counters({
+      name: "switchyard_task_runs_total",
+      help: "Runs of tasks in this process, by how they ended",
+      labels: ["kind", "end"],
+    }),
+  };
+}
+
+/** A model at a provider. */
+class Way {
+  readonly #families: Families;
+  readonly #labels: readonly [model: string, provider: string];
+  /** By price bucket, as `PRICE_BUCKETS` has them. */
+  readonly #used: Counter[] = [];
+  readonly #credits: Counter;
+  #firstTokens: Histogram | undefined;
+
+  constructor(families: Families, labels: readonly [string, string]) {
+    this.#families = families;
+    this.#labels = labels;
+    this.#credits = families.credits(...labels);
+  }
+
+  charge({ usage, charge }: Spent): void {
+    for (let i = 0; i < PRICE_BUCKETS.length; i += 1) {
+      const count = usage[FIELDS[i] as keyof Usage] ?? 0;
+      if (count > 0) (this.#used[i] ??= this.#bucket(i)).add(count);
+    }
+    this.#credits.add(Number(charge));
+  }
+
+  sawFirstToken(seconds: number): void {
+    (this.#firstTokens ??= this.#families.firstTokens(...this.#labels)).observe(seconds);
+  }
+
+  #bucket(i: number): Counter {
+    const { tokens, units } = this.#families;
+    return (i < TOKEN_BUCKETS.length ? tokens : units)(...this.#labels, PRICE_BUCKETS[i] as string);
+  }
+}
+
+const FIELDS = PRICE_BUCKETS.map((bucket) => USAGE_FIELDS[bucket]);
+
+/** A route of the table. */
+class Endpoint {
+  readonly #families: Families;
+  readonly #path: string;
+  readonly #ways = new Map<string, Map<string, Map<string, Counter>>>();
+  #durations: Histogram | undefined;
+  #overheads: Histogram | undefined;
+
+  constructor(families: Families, path: string) {
+    this.#families = families;
+    this.#path = path;
+  }
+
+  took(durationMs: number, ownMs: number | undefined): void {
+    (this.#durations ??= this.#families.durations(this.#path)).observe(durationMs / 1_000);
+    if (ownMs === undefined) return;
+    (this.#overheads ??= this.#families.overheads(this.#path)).observe(ownMs / 1_000);
+  }
+
+  /** The requests of labels that are all known. */
+  requests(model: string, provider: string, outcome: string): Counter {
+    const outcomes = entry(entry(this.#ways, model, newMap), provider, newMap);
+    return entry(outcomes, outcome, () => this.#families.requests(this.#path, model, provider, outcome));
+  }
+}
+
+class RequestMeter implements Meter {
+  readonly nowMs: () => number;
+  readonly #parts: MeterParts;
+  readonly #families: Families;
+  readonly #endpoints: ReadonlyMap<string, Endpoint>;
+  readonly #others: Endpoint;
+  readonly #ways = new Map<string, Map<string, Way>>();
+  /** Ids by names. */
+  readonly #providers = new Map<string, string>();
+  readonly #attempts = new Map<string, Map<string, Counter>>();
+  #underWay = 0;
+
+  constructor(parts: MeterParts) {
+    const { registry, endpoints } = parts;
+    this.nowMs = parts.nowMs;
+    this.#parts = parts;
+    this.#families = familiesIn(registry);
+    this.#endpoints = new Map(
+      [...endpoints].map(([path, shown]) => [path, new Endpoint(this.#families, shown)]),
+    );
+    this.#others = new Endpoint(this.#families, OTHER);
+    registry.readings({
+      name: "switchyard_requests_in_flight",
+      help: "Requests that have begun and not ended",
+      labels: [],
+      type: "gauge",
+      read: () => [[[], this.#underWay]],
+    });
+  }
+
+  began(): void {
+    this.#underWay += 1;
+  }
+
+  ended(request: CountedRequest): void {
+    const { durationMs, ownMs, firstContentMs } = request;
+    const endpoint = this.#endpoints.get(request.endpoint ?? "") ?? this.#others;
+    const [model, provider] = [this.#model(request.model), this.#provider(request.provider)];
+    const outcome = OUTCOMES.has(request.outcome) ? request.outcome : OTHER;
+    this.#underWay -= 1;
+    endpoint.requests(model, provider, outcome).add(1);
+    endpoint.took(durationMs, ownMs);
+    if (firstContentMs !== undefined) this.#way(model, provider).sawFirstToken(firstContentMs / 1_000);
+    this.#charge(model, provider, request);
+  }
+
+  taskRun(run: EndedRun): void {
+    this.#families.taskRuns(run.kind, run.end).add(1);
+    this.#charge(this.#model(run.model), this.#provider(run.provider), run);
+  }
+
+  #charge(model: string, provider: string, { spent, attempts }: CountedRequest | EndedRun): void {
+    if (spent !== undefined) this.#way(model, provider).charge(spent);
+    for (const { provider: asked, status } of attempts) this.#attempt(this.#provider(asked), status).add(1);
+  }
+
+  #attempt(provider: string, status: number | null): Counter {
+    const result = resultOf(status);
+    const results = entry(this.#attempts, provider, newMap);
+    return entry(results, result, () => this.#families.attempts(provider, result));
+  }
+
+  #way(model: string, provider: string): Way {
+    const ways = entry(this.#ways, model, newMap);
+    return entry(ways, provider, () => new Way(this.#families, [model, provider]));
+  }
+
+  #model(id: string | undefined): string {
+    if (id === undefined) return NONE;
+    return this.#ways.has(id) || this.#parts.isModel(id) ? id : OTHER;
+  }
+
+  #provider(name: string | undefined): string {
+    if (name === undefined) return NONE;
+    const known = this.#providers.get(name);
+    if (known !== undefined) return known;
+    const id = this.#parts.providerId(name);
+    if (id !== undefined) this.#providers.set(name, id);
+    return id ?? OTHER;
+  }
+}
+
+function resultOf(status: number | null): string {
+  if (status === null) return "no_answer";
+  return STATUSES.has(status) ? String(status) : OTHER;
+}
+
+function newMap(): Map<string, never> {
+  return new Map<string, never>();
+}
+
+/** What the map has under that name, made where it is not there. */
+function entry<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
+  let value = map.get(name);
+  if (value === undefined) map.set(name, (value = make()));
+  return value;
+}

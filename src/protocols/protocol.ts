@@ -42,6 +42,11 @@ export interface RelayProtocol {
    * caller's format, where that is another one.
    */
   upstreamBody(request: RelayRequest, target: RelayTarget, names?: PlaceNames): UpstreamBody;
+  /**
+   * A body of `upstreamBody` without what earlier answers were signed with, and a sentence about that for its caller;
+   * `undefined` where nothing in it is signed. Absent where the format has no signatures.
+   */
+  unsigned?(body: Uint8Array, target: RelayTarget): Pick<UpstreamBody, "body" | "warnings"> | undefined;
   /** Reads a whole answer. Throws `upstream_error` when it is none. */
   readAnswer(body: Uint8Array, context: AnswerContext): RelayAnswer;
   /** A stage for a streamed answer, which goes to the format's own clients unless a sink says otherwise. */
@@ -120,6 +125,8 @@ export interface FoundState {
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */
 export interface RelayRequest {
   readonly model: string;
+  /** The models that may serve it, in order, where its body names several; `model` is the first. */
+  readonly models?: readonly string[];
   readonly stream: boolean;
   /** What it can cost, before prices. */
   readonly demand: Demand;

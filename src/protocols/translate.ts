@@ -182,6 +182,7 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
     openStream: (context) =>
       client.protocol.openStream(context, new TranslatingSink(server.openEncoder(context), client, context)),
     readRefusal: client.protocol.readRefusal,
+    ...present({ unsigned: client.protocol.unsigned }),
   };
 }
 

@@ -71,6 +71,7 @@ const Tool = Type.Object({
 /** Source: the request of POST /v1/chat/completions as of openai-node 7.55, and the interface's own fields. */
 export const CHAT = {
   model: { ...SHARED.model, basic: true, otherNames: "model_id model_name engine deployment" },
+  models: { ...SHARED.models, basic: true },
   messages: {
     required: true,
     schema: Type.Array(Message, { minItems: 1, maxItems: 10_000 }),

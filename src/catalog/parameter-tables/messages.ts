@@ -53,6 +53,7 @@ export const ToolSchema = Type.Object({
 /** Source: `MessageCreateParamsBase` of @anthropic-ai/sdk 1.12, of its client and of its beta client. */
 export const MESSAGES = {
   model: { ...SHARED.model, counted: true, otherNames: "model_id model_name" },
+  models: SHARED.models,
   max_tokens: {
     required: true,
     schema: Type.Integer({ minimum: 0, description: "The most output, thinking included" }),

@@ -43,6 +43,7 @@ export const MOST_ITEMS = 10_000;
 /** Source: `ResponseCreateParamsBase` of openai-node 7.57. */
 export const RESPONSES = {
   model: { ...SHARED.model, counted: true, otherNames: "model_id model_name" },
+  models: SHARED.models,
   input: {
     required: true,
     schema: Type.Union([

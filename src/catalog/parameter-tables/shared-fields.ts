@@ -2,6 +2,9 @@ import { Type } from "typebox";
 import type { Fields } from "./field.ts";
 import { atMost, type JsonSchema, type ParameterFacts } from "./parameter.ts";
 
+/** Models of one request at most. */
+export const MOST_MODELS = 5;
+
 /** Fields that more than one format has, as far as they are the same there. */
 export const SHARED = {
   model: {
@@ -13,6 +16,11 @@ export const SHARED = {
     place: "wire",
     does: "The model's id",
     shown: (_, { id }) => ({ type: "string", const: id }),
+  },
+  models: {
+    schema: Type.Array(Type.String({ minLength: 1 }), { minItems: 1, maxItems: MOST_MODELS }),
+    place: "wire",
+    does: "Models that may serve, the first that can; beside `model` those that serve in its place. The answer's `model` says which did",
   },
   stream: {
     schema: Type.Boolean({ default: false }),

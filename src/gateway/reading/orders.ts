@@ -30,6 +30,7 @@ export interface Orders {
   readonly resolve: { readonly id: number; readonly found: FoundState };
   readonly ownInput: { readonly id: number };
   readonly take: { readonly id: number; readonly outputBound: number | undefined };
+  readonly copy: Orders["take"];
   readonly release: { readonly id: number };
   readonly image: { readonly body: Uint8Array };
   readonly video: { readonly body: Uint8Array };
@@ -53,6 +54,7 @@ export interface Results {
   readonly ownInput: string;
   readonly release: undefined;
   readonly take: UpstreamBody;
+  readonly copy: UpstreamBody;
   readonly image: MediaBody<ImageFields>;
   readonly video: MediaBody<VideoBody>;
   readonly embeddings: EmbeddingRequest;
@@ -111,6 +113,8 @@ export function createOrders(): (order: Order) => Outcome {
         requests.delete(order.id);
         return inOne(request.take(order.outputBound) as UpstreamBody);
       }
+      case "copy":
+        return ofItsOwn(requestOf(order.id).copy(order.outputBound) as UpstreamBody);
       case "release":
         return void requests.delete(order.id);
       case "image":
@@ -135,13 +139,19 @@ export function createOrders(): (order: Order) => Outcome {
   };
 }
 
-function headOf({ model, stream, demand, state }: ReadRequest): RequestHead {
-  return { model, stream, demand, ...present({ state }) };
+function headOf({ model, models, stream, demand, state }: ReadRequest): RequestHead {
+  return { model, stream, demand, ...present({ models, state }) };
 }
 
 /** Its pieces would be copied with all that they are parts of. */
 function inOne(sent: UpstreamBody): UpstreamBody {
   return { ...sent, body: [joinBytes(sent.body)] };
+}
+
+/** The request goes on here, and a single piece of a body may be all that came of it: that stays. */
+function ofItsOwn(sent: UpstreamBody): UpstreamBody {
+  const { body } = sent;
+  return body.length > 1 ? inOne(sent) : { ...sent, body: body.map((piece) => new Uint8Array(piece)) };
 }
 
 function failureOf(error: unknown): { readonly refusal: Refusal } | { readonly problem: string } {

@@ -26,7 +26,7 @@ export interface Aim {
 }
 
 /** The facts of a request that was read. */
-export type RequestHead = Pick<RelayRequest, "model" | "stream" | "demand" | "state">;
+export type RequestHead = Pick<RelayRequest, "model" | "models" | "stream" | "demand" | "state">;
 
 /** A request that was read. Its text and its value stay where it was read, perhaps on a thread. */
 export interface ReadRequest extends RequestHead {
@@ -45,6 +45,8 @@ export interface ReadRequest extends RequestHead {
   write(): void | Promise<void>;
   /** Resolves with the body; written anew where our own bound on output must be in it. Ends the request. */
   take(outputBound: number | undefined): UpstreamBody | Promise<UpstreamBody>;
+  /** The same of a request that may be aimed elsewhere afterwards. */
+  copy(outputBound: number | undefined): UpstreamBody | Promise<UpstreamBody>;
   /** Ends the request; has no effect on one that has ended. */
   release(): void;
 }
@@ -69,6 +71,7 @@ export function readRequest(reading: Reading, wire: WireRequest, elsewhere?: Rea
 /** A class, since one is made for each request: its functions are not. */
 class ReadHere implements ReadRequest {
   readonly model: string;
+  readonly models?: readonly string[];
   readonly stream: boolean;
   readonly demand: Demand;
   readonly state?: NonNullable<RequestHead["state"]>;
@@ -82,7 +85,8 @@ class ReadHere implements ReadRequest {
 
   constructor(ways: Ways, wire: WireRequest, elsewhere?: ReadElsewhere) {
     const request = ways.read(wire);
-    const { state } = request;
+    const { state, models } = request;
+    if (models !== undefined) this.models = models;
     if (state !== undefined) this.state = state;
     if (state?.names !== undefined) {
       this.#wire = wire;
@@ -125,9 +129,14 @@ class ReadHere implements ReadRequest {
   }
 
   take(outputBound: number | undefined): UpstreamBody {
+    const body = this.copy(outputBound);
+    this.release();
+    return body;
+  }
+
+  copy(outputBound: number | undefined): UpstreamBody {
     const { request, aim } = this.#current();
     const written = this.#written;
-    this.release();
     if (outputBound === undefined && written !== undefined) return written;
     const target = outputBound === undefined ? aim.target : { ...aim.target, outputBound };
     return this.#ways.write(request, { ...aim, target });

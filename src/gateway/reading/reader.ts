@@ -164,6 +164,7 @@ function readThere(
       hasEnded = true;
       return thread.order("take", { id, outputBound });
     },
+    copy: (outputBound) => thread.order("copy", { id, outputBound }, { signal }),
     release() {
       if (hasEnded) return;
       hasEnded = true;

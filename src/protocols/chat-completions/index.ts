@@ -6,6 +6,7 @@ import { encodeError, ErrorSchema } from "./error-body.ts";
 import { demandAt } from "./reasoning-on-top.ts";
 import { type ChatRequest, readRequest } from "./request.ts";
 import { openStream } from "./relay.ts";
+import { unsigned } from "./unsigned.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
 /** Chat completions, as a format that is relayed. */
@@ -19,6 +20,7 @@ export const chatCompletions: RelayProtocol = {
   upstreamBody: (request, target, names) => upstreamBody(request as ChatRequest, target, names),
   readAnswer,
   openStream,
+  unsigned,
   readRefusal,
   encodeError,
   errorSchema: ErrorSchema,

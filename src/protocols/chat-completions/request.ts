@@ -1,13 +1,13 @@
 import { PART_TYPES, type PartType } from "../../catalog/parameter-tables/chat-completions.ts";
-import type { JsonObject } from "../../core/json/json-value.ts";
+import { type JsonObject, present } from "../../core/json/json-value.ts";
 import { createSeenLists, type SeenLists } from "../../core/json/kept.ts";
 import { compileSchema } from "../../core/schema.ts";
+import { readAskedJson } from "../asked-models.ts";
 import { checkMediaUrl } from "../links.ts";
 import type { CarrierKey } from "../carrier.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
-  readRequestJson,
   refuseTwiceWithin,
   type RequestJson,
   spanLength,
@@ -43,7 +43,8 @@ const good = { messages: createSeenLists(), tools: createSeenLists() };
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): ChatRequest {
-  const request = checkedRequest(readRequestJson(wire), wire.carrier);
+  const { json, models } = readAskedJson(wire);
+  const request = { ...checkedRequest(json, wire.carrier), ...present({ models }) };
   if (request.stream && request.body.modalities?.includes("image") === true)
     throw wrong("stream", "must be false when modalities asks for an image: image output is not streamed");
   return request;

@@ -4,6 +4,7 @@ import { readAnswer } from "./answer.ts";
 import { encodeError, ErrorSchema } from "./error-body.ts";
 import { type GenerateContentRequest, readRequest } from "./request.ts";
 import { openStream } from "./relay.ts";
+import { unsigned } from "./unsigned.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
 /** Gemini's generateContent, as a format that is relayed. */
@@ -17,6 +18,7 @@ export const generateContent: RelayProtocol = {
   upstreamBody: (request, target, names) => upstreamBody(request as GenerateContentRequest, target, names),
   readAnswer,
   openStream,
+  unsigned,
   readRefusal,
   encodeError,
   errorSchema: ErrorSchema,

@@ -20,30 +20,53 @@ const clean = { native: createSeenLists(), compatible: createSeenLists() };
  * goes too.
  */
 export function leaveForeignThinking({ body }: CountRequest, target: RelayTarget, changes: Changes): void {
-  const { messages } = body;
   const seen = clean[target.native ? "native" : "compatible"];
-  let found = -1;
-  for (let i = seen.count(messages); i < messages.length; i += 1) {
-    const foreign = foreignIn(messages[i] as Message, target.native);
-    if (foreign.length === 0) continue;
-    found = i;
-    if (foreign.length === messages[i]?.content.length) changes.remove(["messages", i]);
-    else for (const at of foreign) changes.remove(["messages", i, "content", at]);
-  }
-  if (found === -1) return seen.add(messages);
-  changes.warn(LEFT);
-  // A model that measures out its thinking wants that of the run of calls which goes on; another goes on without.
-  const isAsked = body.thinking !== undefined && body.thinking.type !== "disabled";
-  if (!isAsked || target.model.thinking?.style === "adaptive") return;
-  if (!beginsUnthought(messages, target.native)) return;
-  changes.remove(["thinking"]);
-  changes.warn(SWITCHED_OFF);
+  const from = seen.count(body.messages);
+  const isLeft = (block: ContentBlock): boolean => isForeign(block, target.native);
+  if (!leaveThinking(body, target, changes, { isLeft, from, says: LEFT })) seen.add(body.messages);
 }
 
-/** The places of the blocks of an answer that cannot be read there. */
-function foreignIn({ role, content }: Message, native: boolean): readonly number[] {
+/** Which blocks are left out. */
+interface Leaving {
+  readonly isLeft: (block: ContentBlock) => boolean;
+  /** The first message in which there may be any. */
+  readonly from?: number;
+  /** What the caller is told. */
+  readonly says?: string;
+}
+
+/**
+ * Leaves blocks out of messages, and what is asked of thinking where the answer that goes
+ * on begins without any then. Tells whether there were any.
+ */
+export function leaveThinking(
+  { messages, thinking }: MessagesInput,
+  target: RelayTarget,
+  changes: Changes,
+  { isLeft, from = 0, says }: Leaving,
+): boolean {
+  let found = false;
+  for (let i = from; i < messages.length; i += 1) {
+    const left = leftIn(messages[i] as Message, isLeft);
+    if (left.length === 0) continue;
+    found = true;
+    if (left.length === messages[i]?.content.length) changes.remove(["messages", i]);
+    else for (const at of left) changes.remove(["messages", i, "content", at]);
+  }
+  if (found && says !== undefined) changes.warn(says);
+  // A model that measures out its thinking wants that of the run of calls which goes on; another goes on without.
+  const isAsked = thinking !== undefined && thinking.type !== "disabled";
+  if (found && isAsked && target.model.thinking?.style !== "adaptive" && beginsUnthought(messages, isLeft)) {
+    changes.remove(["thinking"]);
+    changes.warn(SWITCHED_OFF);
+  }
+  return found;
+}
+
+/** The places of the blocks of an answer that are left out. */
+function leftIn({ role, content }: Message, isLeft: (block: ContentBlock) => boolean): readonly number[] {
   if (role !== "assistant" || typeof content === "string") return [];
-  return content.flatMap((block, i) => (isForeign(block, native) ? [i] : []));
+  return content.flatMap((block, i) => (isLeft(block) ? [i] : []));
 }
 
 function isForeign({ type, signature, data }: ContentBlock, native: boolean): boolean {
@@ -53,7 +76,7 @@ function isForeign({ type, signature, data }: ContentBlock, native: boolean): bo
 }
 
 /** Whether calls are being answered, and the first of those answers since the user's own words begins without thinking. */
-function beginsUnthought(messages: readonly Message[], native: boolean): boolean {
+function beginsUnthought(messages: readonly Message[], isLeft: (block: ContentBlock) => boolean): boolean {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
   if (!hasBlock(messages[last], "tool_use")) return false;
   const asked = messages
@@ -64,7 +87,7 @@ function beginsUnthought(messages: readonly Message[], native: boolean): boolean
         (typeof content === "string" || content.some(({ type }) => type !== "tool_result")),
     );
   const answer = messages.slice(asked + 1).find(({ role }) => role === "assistant")?.content;
-  const first = typeof answer === "string" ? undefined : answer?.find((block) => !isForeign(block, native));
+  const first = typeof answer === "string" ? undefined : answer?.find((block) => !isLeft(block));
   return first?.type !== "thinking" && first?.type !== "redacted_thinking";
 }
 

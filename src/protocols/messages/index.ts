@@ -5,6 +5,7 @@ import { encodeError, ErrorSchema } from "./error-body.ts";
 import { limitHeaders } from "./limit-headers.ts";
 import { type MessagesRequest, readRequest } from "./request.ts";
 import { openStream } from "./relay.ts";
+import { unsigned } from "./unsigned.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
 /** The version that is asked for: https://platform.claude.com/docs/en/api/versioning */
@@ -23,6 +24,7 @@ export const messages: RelayProtocol = {
   upstreamBody: (request, target, names) => upstreamBody(request as MessagesRequest, target, names),
   readAnswer,
   openStream,
+  unsigned,
   readRefusal,
   encodeError,
   errorSchema: ErrorSchema,

@@ -1,6 +1,7 @@
-import type { JsonObject } from "../../core/json/json-value.ts";
+import { type JsonObject, present } from "../../core/json/json-value.ts";
 import { createSeenLists, isKept, type SeenLists } from "../../core/json/kept.ts";
 import { type Checker, compileSchema } from "../../core/schema.ts";
+import { readAskedJson } from "../asked-models.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
@@ -66,7 +67,8 @@ function openCheck<Body>(checker: Checker<Body>): Check<Body> {
 
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest({ headers, ...wire }: WireRequest): MessagesRequest {
-  return { ...checkedRequest(readRequestJson(wire), readBetas(headers)), carrier: wire.carrier };
+  const { json, models } = readAskedJson(wire);
+  return { ...checkedRequest(json, readBetas(headers)), ...present({ models }), carrier: wire.carrier };
 }
 
 /** Checks a body that was written here; see `ClientEnd`. */

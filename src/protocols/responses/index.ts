@@ -7,6 +7,7 @@ import { encodeError, ErrorSchema } from "./error-body.ts";
 import { ownInput } from "./kept.ts";
 import { openStream } from "./relay.ts";
 import { readRequest, type ResponsesRequest } from "./request.ts";
+import { unsigned } from "./unsigned.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
 /** Responses, as a format that is relayed. */
@@ -24,6 +25,7 @@ export const responses: RelayProtocol = {
   },
   readAnswer,
   openStream,
+  unsigned,
   readRefusal,
   encodeError,
   errorSchema: ErrorSchema,

@@ -1,8 +1,9 @@
-import type { JsonObject } from "../../core/json/json-value.ts";
+import { type JsonObject, present } from "../../core/json/json-value.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { createSeenLists } from "../../core/json/kept.ts";
 import { compileSchema } from "../../core/schema.ts";
 import type { CarrierKey } from "../carrier.ts";
+import { readAskedJson } from "../asked-models.ts";
 import { schemaRefusal } from "../meant-field.ts";
 import type { Demand, RelayRequest, RequestState, WireRequest } from "../protocol.ts";
 import {
@@ -54,17 +55,18 @@ export function readConversation(wire: WireRequest): ResponsesRequest {
 }
 
 function readNaming({ carrier, found, ...wire }: WireRequest): ResponsesRequest {
-  const json = readRequestJson(wire);
+  const { json, models } = readAskedJson(wire);
+  const named = present({ models });
   if (found !== undefined) {
     const { bytes, own } = resolveBody(json, found);
     const { state, ...request } = checkedRequest(readRequestJson({ body: bytes }), carrier);
     const { names: _found, ...rest } = state;
-    return { ...request, own, state: rest };
+    return { ...request, ...named, own, state: rest };
   }
   const state = stateOf(json.value);
   // Whatever it is apart from them is looked at when they were found.
   if (state.names === undefined || state.names.items.length > MOST_ITEMS)
-    return checkedRequest(json, carrier);
+    return { ...checkedRequest(json, carrier), ...named };
   return {
     model: "",
     stream: false,

@@ -1,0 +1,62 @@
+import { MOST_MODELS } from "../catalog/parameter-tables/shared-fields.ts";
+import { joinBytes } from "../core/bytes/bytes.ts";
+import { openChanges } from "./changes.ts";
+import type { WireRequest } from "./protocol.ts";
+import { readRequestJson, type RequestJson, wrong } from "./request-json.ts";
+
+/** The header that names them where a body has no place for them. */
+const MODELS_HEADER = "x-switchyard-models";
+
+/** A body as its format has it, and the models that its caller would have instead of the first. */
+export interface AskedJson {
+  readonly json: RequestJson;
+  /** All models that may serve, the first of them is the body's `model`; absent where the body names one alone. */
+  readonly models?: readonly string[];
+}
+
+/**
+ * Reads a body in which `models` may stand beside or in the place of `model`. No format has the field, so it is taken out
+ * of the bytes before anything is checked, and the first of them is written as `model`. Throws as `readRequestJson` does,
+ * and a 400 for a list that is none.
+ */
+export function readAskedJson(wire: Pick<WireRequest, "body" | "asked" | "known">): AskedJson {
+  const json = readRequestJson(wire);
+  if (!Object.hasOwn(json.value, "models")) return { json };
+  const { model, models } = json.value;
+  const changes = openChanges(() => "");
+  changes.remove(["models"]);
+  if (models === null) return { json: reread(json, changes) };
+  const named = checkModels(models);
+  if (model !== undefined && model !== null) {
+    const first = reread(json, changes);
+    // What is no text is refused by the format.
+    return typeof model === "string"
+      ? { json: first, models: [...new Set([model, ...named])] }
+      : { json: first };
+  }
+  changes.set(["model"], named[0]);
+  const first = reread(json, changes);
+  wire.asked?.(named[0]);
+  return { json: first, models: [...new Set(named)] };
+}
+
+function reread(json: RequestJson, changes: ReturnType<typeof openChanges>): RequestJson {
+  return readRequestJson({ body: joinBytes(changes.splice(json)) });
+}
+
+function checkModels(models: unknown): readonly string[] {
+  const isList = Array.isArray(models) && models.length > 0 && models.length <= MOST_MODELS;
+  if (!isList) throw wrong("models", `must be a list of 1 to ${MOST_MODELS} models`);
+  const bad = models.findIndex((name) => typeof name !== "string" || name === "");
+  if (bad !== -1) throw wrong(`models[${bad}]`, "must be the name of a model");
+  return models as readonly string[];
+}
+
+/** The models that the header names; `undefined` where it is not there. Throws a 400 for a list that is none. */
+export function modelsInHeader(headers: Headers): readonly string[] | undefined {
+  const text = headers.get(MODELS_HEADER);
+  if (text === null) return undefined;
+  const names = text.split(",").map((name) => name.trim());
+  if (names.length <= MOST_MODELS && names.every((name) => name !== "")) return names;
+  throw wrong(MODELS_HEADER, `must have 1 to ${MOST_MODELS} models with commas between them`);
+}

@@ -1,4 +1,4 @@
-import type { RelayServices } from "./gateway/language/relay.ts";
+import type { RelayServices } from "./gateway/language/relay-input.ts";
 import { createThinkingMemory } from "./gateway/language/thinking-memory.ts";
 import { join } from "node:path";
 import type { Assets, AssetUrls } from "./assets/assets.ts";
@@ -21,6 +21,8 @@ import type { Offer } from "./gateway/offer.ts";
 import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
 import { LiveCalls } from "./gateway/live-calls.ts";
 import { createReader } from "./gateway/reading/reader.ts";
+import { offeredWays } from "./gateway/routing/offered-ways.ts";
+import { createRouting, type Routing } from "./gateway/routing/routing.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import type { EdgeServices } from "./http/route.ts";
@@ -117,8 +119,17 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint, metrics });
   const [calls, waits] = [new LiveCalls(), new LiveCalls()];
   const carrierSecret = books.secretFor("carriers 1");
+  const routing = routingOf(parts, offers);
   const memory = createRequestMemory(() => settings().memory.bodiesBytes);
-  const shared = { clock, limiter: createLimiter(clock), offer, reader: createReader(), carrierSecret, kept };
+  const shared = {
+    clock,
+    limiter: createLimiter(clock),
+    offer,
+    reader: createReader(),
+    carrierSecret,
+    kept,
+    routing,
+  };
   metrics.readState({ memory, calls, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,
@@ -154,6 +165,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     offer,
     reload() {
       offers.reload();
+      routing.health.retain();
       // Tasks may wait for a model that is served from now on.
       scheduler.wake();
     },
@@ -179,6 +191,15 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       await books.close();
     },
   };
+}
+
+/** How requests find their way, by the settings and the offer of the moment. */
+function routingOf(parts: ServiceParts, offers: Offers<Settings>): Routing {
+  return createRouting({
+    ...parts,
+    settings: () => offers.current().settings.routing,
+    ways: () => offeredWays(offers.current().offer),
+  });
 }
 
 /** What language requests are relayed with; the time limits are those of the moment. */

@@ -7,7 +7,7 @@ import type { Admin } from "../gateway/admin/admin.ts";
 import type { AddressLimiter } from "../limits/addresses.ts";
 import type { CountServices } from "../gateway/language/count-tokens.ts";
 import type { MediaServices } from "../gateway/media/task.ts";
-import type { RelayServices } from "../gateway/language/relay.ts";
+import type { RelayServices } from "../gateway/language/relay-input.ts";
 import type { LargeBodyServices } from "../gateway/large-body.ts";
 import type { RequestRecord } from "../gateway/request-record.ts";
 import type { Caller, KeyFault } from "../core/caller.ts";

@@ -100,6 +100,11 @@ function newHeaders({ provider, headers, body, stream }: UpstreamCall): Upstream
 /** Beyond this a body is sent in pieces, so that nobody keeps it while the answer comes. */
 const LARGE_BYTES = 256 * 1024;
 
+/** Bytes of a body of this length that its call keeps until the answer has ended. */
+export function keptByCall(length: number): number {
+  return length <= LARGE_BYTES ? length : 0;
+}
+
 /** Gives a request to the network, or to the provider's server in this process. */
 function send(
   url: string,

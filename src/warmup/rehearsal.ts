@@ -10,6 +10,8 @@ import type { Clock } from "../core/time/clock.ts";
 import { createReader } from "../gateway/reading/reader.ts";
 import type { Offer } from "../gateway/offer.ts";
 import { type LiveProviders, servedNow } from "../gateway/served.ts";
+import { createRouting } from "../gateway/routing/routing.ts";
+import { DEFAULT_ROUTING } from "../gateway/routing/settings.ts";
 import { DEFAULT_TIMEOUTS } from "../gateway/timeouts.ts";
 import { createApp } from "../http/app.ts";
 import type { EdgeServices } from "../http/route.ts";
@@ -69,6 +71,7 @@ export async function openRehearsal(parts: RehearsalParts, breathe: Breathe): Pr
         ledger,
         failpoint: noFailpoint,
         timeouts: DEFAULT_TIMEOUTS,
+        routing: createRouting({ clock, random, settings: () => DEFAULT_ROUTING, ways: () => [] }),
       },
     },
     clock,

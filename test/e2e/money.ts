@@ -15,6 +15,7 @@ import { waitingReads } from "../ledger/waiting-reads.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import {
   startGateway,
+  withRouting,
   type Json,
   type TestGateway,
   type TestGatewayOptions,
@@ -110,7 +111,7 @@ export async function openBank(engine: TestEngine, options: TestGatewayOptions =
   double.handle(inFull);
   const folder = temporaryFolder();
   const settingsFile = join(folder.path, "settings.yaml");
-  writeFileSync(settingsFile, bankSettings(double));
+  writeFileSync(settingsFile, withRouting(bankSettings(double)));
   const environment = {
     ...place.environment,
     SWITCHYARD_CONFIG: settingsFile,
@@ -136,7 +137,7 @@ export async function openBank(engine: TestEngine, options: TestGatewayOptions =
       return other;
     },
     change(settings) {
-      writeFileSync(settingsFile, settings);
+      writeFileSync(settingsFile, withRouting(settings));
       gateway.services.reload();
     },
     async close() {

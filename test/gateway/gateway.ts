@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parse } from "yaml";
 import { readConfig, type Environment } from "../../src/environment.ts";
+import { isJsonObject } from "../../src/core/json/json-value.ts";
 import { systemClock, type Clock } from "../../src/core/time/clock.ts";
 import type { Log, LogFields } from "../../src/core/log/log.ts";
 import { systemRandom, type Random } from "../../src/core/random.ts";
@@ -56,7 +58,7 @@ export interface TestGatewayOptions {
   readonly openai?: string;
   /** Base address of the upstream that stands for Anthropic. */
   readonly anthropic?: string;
-  /** Contents of switchyard.yaml. */
+  /** Contents of switchyard.yaml. Without a section of routing nothing is sent twice. */
   readonly settings?: string;
   readonly environment?: Environment;
   readonly clock?: Clock;
@@ -64,11 +66,26 @@ export interface TestGatewayOptions {
   readonly credits?: number;
 }
 
+/**
+ * Settings by which each request is one call, whatever became of those before, unless they say otherwise: a test of one
+ * fault after the other would meet the breaker.
+ */
+export function withRouting(settings: string): string {
+  let given: unknown;
+  try {
+    given = parse(settings) ?? {};
+  } catch {
+    return settings;
+  }
+  if (!isJsonObject(given) || "routing" in given) return settings;
+  return JSON.stringify({ ...given, routing: { attempts: 1, breaker_failures: 0 } });
+}
+
 /** Starts a gateway with one account and one key. */
 export async function startGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), "switchyard-test-"));
   const settingsFile = join(folder, "switchyard.yaml");
-  if (options.settings !== undefined) writeFileSync(settingsFile, options.settings);
+  writeFileSync(settingsFile, withRouting(options.settings ?? ""));
   const environment: Environment = {
     PORT: "0",
     SWITCHYARD_HOME: join(folder, "home"),

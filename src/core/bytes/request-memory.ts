@@ -20,6 +20,8 @@ export const JSON_FACTOR = 8;
 export interface MemoryShare {
   /** Whether `take` of as many bytes would find room now. */
   hasRoomFor(bytes: number): boolean;
+  /** What no share holds. */
+  free(): number;
   /** Holds as many more bytes, if there is room for them. */
   take(bytes: number): boolean;
   /**
@@ -73,6 +75,7 @@ export function createRequestMemory(limit: () => number): RequestMemory {
       };
       return {
         hasRoomFor,
+        free: () => limit() - taken,
         take(bytes) {
           if (!hasRoomFor(bytes)) return false;
           hold(held + bytes);

@@ -1,5 +1,4 @@
 import { givesDimensions } from "../../catalog/embedding-facts.ts";
-import type { Caller } from "../../core/caller.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { EmbeddingFacts, Model } from "../../core/model.ts";
 import type { MicroCredits } from "../../core/money/credits.ts";
@@ -10,9 +9,10 @@ import { EMBEDDING_FORMATS } from "../../protocols/embeddings/index.ts";
 import type { EmbeddingRequest, TextTokens } from "../../protocols/embeddings/request.ts";
 import { wrong } from "../../protocols/request-json.ts";
 import type { Provider, SpokenEmbeddings } from "../../providers/provider.ts";
-import { findModel, noLiveProvider } from "../find-model.ts";
+import { noLiveProvider } from "../find-model.ts";
 import type { CallAdmission } from "../language/paid-call.ts";
 import type { Offer } from "../offer.ts";
+import { calledWays, type CalledWay } from "../routing/ways.ts";
 
 /** A request for embeddings that may be served: by which model, through which provider, for at most how much. */
 export interface EmbeddingAdmission extends CallAdmission<EmbeddingFormat> {
@@ -21,8 +21,13 @@ export interface EmbeddingAdmission extends CallAdmission<EmbeddingFormat> {
   readonly snapshot: PriceSnapshot;
   /** What is held. */
   readonly amount: MicroCredits;
-  /** What the client is told of the model's name, a sentence each. */
-  readonly warnings: readonly string[];
+}
+
+/** A way to an embedding model. */
+export interface EmbeddingWay extends CalledWay {
+  readonly provider: Provider;
+  readonly spoken: SpokenEmbeddings;
+  readonly upstreamId: string;
 }
 
 /** Text that our guess puts this far above a bound is refused without asking the provider; tokens are counted. */
@@ -35,19 +40,18 @@ const NUMBER_BYTES = 16;
 const MOST_ANSWER_BYTES = 60 * 1024 * 1024;
 
 /**
- * Decides whether a request is served, by whom, and the most it can cost. Throws a 400 that names the field, or the text,
+ * Decides whether a request is served this way, and the most it can cost. Throws a 400 that names the field, or the text,
  * at fault; asks nothing outside the process.
  */
 export function admitEmbeddings(
-  offer: Offer,
-  caller: Caller,
+  model: Model,
+  way: EmbeddingWay,
   request: EmbeddingRequest,
   nowMs: number,
 ): EmbeddingAdmission {
-  const { model, warnings } = findModel(offer.catalog, caller, request.model, "embedding");
   const { embedding: facts } = model;
   if (facts === undefined) throw new Error(`${model.id} has no facts of an embedding model.`);
-  const { provider, spoken, upstreamId } = routeOf(offer, model);
+  const { spoken } = way;
   checkTexts(model, facts, spoken, request);
   checkDimensions(model, facts, request);
   const { sizes } = request;
@@ -56,13 +60,10 @@ export function admitEmbeddings(
   const ceiling = sum(sizes, ({ ceiling: most }) => Math.min(most, each));
   const plan = pricePlan(model, nowMs);
   return {
+    ...way,
     model,
     facts,
-    warnings,
-    provider,
-    spoken,
     protocol: EMBEDDING_FORMATS[spoken.dialect.form],
-    upstreamId,
     plan,
     snapshot: plan.snapshot,
     amount: BigInt(ceiling) * plan.dearest(["input"], ceiling),
@@ -76,19 +77,24 @@ export function admitEmbeddings(
   };
 }
 
-interface EmbeddingRoute {
-  readonly provider: Provider;
-  readonly spoken: SpokenEmbeddings;
-  readonly upstreamId: string;
-}
-
-function routeOf({ catalog, providers }: Offer, model: Model): EmbeddingRoute {
-  for (const { provider: name, upstreamId } of model.routes) {
-    const provider = providers.get(name);
-    const spoken = provider?.embeddings;
-    if (provider !== undefined && spoken !== undefined) return { provider, spoken, upstreamId };
-  }
-  throw noLiveProvider(catalog, model.id, "embedding");
+/** The ways to an embedding model, as its routes are listed. Throws a 400 when no provider is live. */
+export function embeddingWays({ catalog, providers }: Offer, model: Model): readonly EmbeddingWay[] {
+  const ways = model.routes.flatMap((route): readonly EmbeddingWay[] => {
+    const provider = providers.get(route.provider);
+    const own = provider?.embeddings;
+    if (provider === undefined || own === undefined) return [];
+    const { upstreamId } = route;
+    return calledWays(model, route, provider).map(({ key, credential }) => ({
+      key,
+      route,
+      credential,
+      provider,
+      spoken: credential?.embeddings ?? own,
+      upstreamId,
+    }));
+  });
+  if (ways.length === 0) throw noLiveProvider(catalog, model.id, "embedding");
+  return ways;
 }
 
 function checkTexts(

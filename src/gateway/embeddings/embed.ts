@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/caller.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
-import { toGatewayError, withHeaders } from "../../core/errors.ts";
-import { type Handover, handOver } from "../../core/handover.ts";
+import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
+import type { Handover } from "../../core/handover.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
@@ -10,12 +10,18 @@ import type { EmbeddingRequest } from "../../protocols/embeddings/request.ts";
 import type { UpstreamBody } from "../../protocols/protocol.ts";
 import { endOfTurn } from "../../runtime/end-of-turn.ts";
 import { createKeyedHash, deriveSecret } from "../../runtime/hash.ts";
+import { findModel } from "../find-model.ts";
 import { holdRefusalError } from "../hold-refusal.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
-import { openPaidCall, type PaidCall } from "../language/paid-call.ts";
-import { endWith, plainAnswer, type RelayServices, withClientHeaders } from "../language/relay.ts";
+import { checkWays } from "../language/attempts.ts";
+import { clientHeaders } from "../language/candidates.ts";
+import { openPaidCall, type PaidCall, type PreparedCall } from "../language/paid-call.ts";
+import { plainAnswer } from "../language/plain-answer.ts";
+import { prepareBody } from "../language/prepared-body.ts";
+import { endWith } from "../language/relay.ts";
+import type { RelayServices } from "../language/relay-input.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
-import { admitEmbeddings, type EmbeddingAdmission } from "./admit.ts";
+import { admitEmbeddings, type EmbeddingAdmission, type EmbeddingWay, embeddingWays } from "./admit.ts";
 
 /** One request for embeddings. */
 export interface EmbedInput {
@@ -46,27 +52,39 @@ export async function embed(relay: RelayServices, input: EmbedInput): Promise<Em
   services.failpoint("request.authenticated");
   const { caller, record, memory, signal } = input;
   const offer = services.offer();
-  const { request, admission } = await admitting(record, offer, async (asked) => {
-    const read = await services.reader.readEmbeddings(input.body, { asked, signal });
-    return { request: read, admission: admitEmbeddings(offer, caller, read, services.clock.nowMs()) };
+  const admitted = await admitting(record, offer, async (asked) => {
+    const request = await services.reader.readEmbeddings(input.body, { asked, signal });
+    const { model, warnings } = findModel(offer.catalog, caller, request.model, "embedding");
+    const ways = services.routing.order(embeddingWays(offer, model), model, undefined);
+    const admission = admitEmbeddings(model, ways[0] as EmbeddingWay, request, services.clock.nowMs());
+    return { request, ways, admission, warnings };
   });
+  const { admission } = admitted;
   record.note({ model: admission.model.id, provider: admission.provider.id });
-  const written = writeBody(services, input, request, admission);
+  const written = writeBody(services, input, admitted.request, admission);
   const guess = { input: admission.expectedInput, output: 0 };
   const limited = passKeyLimits(services, { caller, record, format: chatCompletions }, guess);
+  let call: PaidCall<EmbeddingFormat> | undefined;
   const headers = (): EmbedOutput["headers"] => ({
     ...limited?.headers(),
-    ...admission.provider.answerHeaders,
+    ...(call === undefined ? admission.provider.answerHeaders : call.answerHeaders),
   });
   try {
-    const call = await openCall(services, input, admission, limited);
-    call.keepEcho(written.echo);
+    call = await openCall(services, input, admitted, written, limited);
     endWith(signal, call);
-    const body = await plainAnswer(services, call, { body: handOver(written), record, memory });
-    return { body, warnings: [...admission.warnings, ...written.warnings], headers: headers() };
+    const body = await plainAnswer(services, call, { record, memory });
+    return { body, warnings: [...admitted.warnings, ...call.warnings], headers: headers() };
   } catch (error) {
     throw withHeaders(toGatewayError(error), headers());
   }
+}
+
+/** A request for embeddings that nothing speaks against but what it costs. */
+interface AdmittedEmbeddings {
+  readonly request: EmbeddingRequest;
+  readonly ways: readonly EmbeddingWay[];
+  /** By the first of them. */
+  readonly admission: EmbeddingAdmission;
 }
 
 function writeBody(
@@ -76,8 +94,8 @@ function writeBody(
   { protocol, upstreamId, spoken, facts, provider }: EmbeddingAdmission,
 ): UpstreamBody {
   const user = request.user === undefined ? {} : { user: hashOf(request.user, caller, carrierSecret) };
-  const target = { upstreamId, dialect: spoken.dialect, facts, ...user };
-  return withClientHeaders(protocol.upstreamBody(request, target), provider, { headers });
+  const body = protocol.upstreamBody(request, { upstreamId, dialect: spoken.dialect, facts, ...user });
+  return { ...body, ...clientHeaders(body, provider, { headers }) };
 }
 
 /** Tells a provider whether two requests are of one user, and not who that is. */
@@ -88,29 +106,54 @@ function hashOf(user: string, { accountId }: Caller, secret: string): string {
 /** Sets credit aside, and gives the call that it pays for. */
 async function openCall(
   services: RelayServices,
-  { caller, record, memory }: EmbedInput,
-  admission: EmbeddingAdmission,
+  input: EmbedInput,
+  { request, ways, admission }: AdmittedEmbeddings,
+  written: UpstreamBody,
   limited: KeyPass | undefined,
 ): Promise<PaidCall<EmbeddingFormat>> {
+  const { caller, record, memory } = input;
   try {
+    checkWays(services.routing.health, [{ ways }]);
     // The holds and calls of all requests that came in this turn are made together.
     await endOfTurn();
     const hold = await holdFor(services, caller, admission, record);
     const heldAtMs = services.clock.nowMs();
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
-    return openPaidCall({
-      services,
-      admission,
-      hold,
-      heldAtMs,
-      record,
-      carrier,
-      pass: limited?.pass,
-      memory,
+    const prepared = (at: EmbeddingAdmission, body: UpstreamBody): PreparedCall<EmbeddingFormat> => ({
+      ...prepareBody(body, memory),
+      admission: at,
+      outputTokens: undefined,
+      hears: {},
     });
+    const first = prepared(admission, written);
+    memory.hold(first.length);
+    const candidates = ways.map((way, i) => ({
+      ...way,
+      prepare() {
+        if (i === 0) return first;
+        const other = admitOther(request, way, admission);
+        return other && prepared(other, writeBody(services, input, request, other));
+      },
+    }));
+    const parts = { services, hold, heldAtMs, record, carrier, pass: limited?.pass, memory };
+    return openPaidCall(parts, { first, candidates });
   } catch (error) {
     // No call was made: nothing of the limit on tokens is used.
     limited?.pass.end({ input: 0, output: 0 });
+    throw error;
+  }
+}
+
+/** The request on another way, at the prices of the first; `undefined` where that does not take it. */
+function admitOther(
+  request: EmbeddingRequest,
+  way: EmbeddingWay,
+  { model, plan, snapshot, admittedAtMs }: EmbeddingAdmission,
+): EmbeddingAdmission | undefined {
+  try {
+    return { ...admitEmbeddings(model, way, request, admittedAtMs), plan, snapshot };
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { MAX_MICRO_CREDITS } from "../../core/money/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Demand } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { admit, findDestination } from "./admit.ts";
+import { admit, type Destination, findDestinations } from "./admit.ts";
 import type { Offer } from "../offer.ts";
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -64,8 +64,8 @@ function ask(demand: Changes = {}, facts: Partial<ModelFacts> = {}, model = "v/m
 }
 
 function admitAt(at: Offer, caller: Caller, model = "v/m", demand = PLAIN) {
-  const destination = findDestination(at, caller, "compat_chat_completions", model);
-  return admit(destination, "compat_chat_completions", demand, NOON);
+  const { ways } = findDestinations(at, caller, "compat_chat_completions", model);
+  return admit(ways[0] as Destination, "compat_chat_completions", demand, NOON);
 }
 
 const IN = 10_000n;

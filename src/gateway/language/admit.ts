@@ -11,21 +11,28 @@ import type { Provider, SpokenProtocol } from "../../providers/provider.ts";
 import { type SpokenWay, wayTo } from "../../providers/spoken.ts";
 import { findModel, noLiveProvider } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
+import { calledWays, type CalledWay } from "../routing/ways.ts";
 import { inputReads, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "../media-tokens.ts";
 
-/** How a model is reached. */
-interface Way extends SpokenWay<SpokenProtocol> {
+/** How a model is reached: by a route of it, with one of the provider's credentials. */
+interface Way extends SpokenWay<SpokenProtocol>, CalledWay {
   readonly provider: Provider;
   readonly upstreamId: string;
 }
 
-/** Where a request goes: the model that its name means, and the way there. */
+/** Where a request goes: the model that its name means, and a way there. */
 export interface Destination extends Way {
+  readonly model: Model;
+  readonly target: RelayTarget;
+}
+
+/** The model that a name means, and all ways there, as the model's routes are listed. */
+export interface Destinations {
   readonly model: Model;
   /** What the client is told of the model's name, a sentence each. */
   readonly warnings: readonly string[];
-  readonly target: RelayTarget;
+  readonly ways: readonly Destination[];
 }
 
 /** A request that may be served: by which model, through which provider, for at most how much. */
@@ -66,31 +73,53 @@ const FLOOR_OUTPUT = 1_024;
 const SURELY_TOO_LONG = 1.5;
 
 /** Finds the model that `name` means for the caller. Throws a 400 that says what is wrong with the name. */
-export function findDestination(
+export function findDestinations(
   offer: Offer,
   caller: Caller,
   protocol: ProtocolId,
   name: string,
-): Destination {
+): Destinations {
   const { model, warnings } = findModel(offer.catalog, caller, name, protocol);
-  const destination = destinationOf(offer, model, protocol);
-  return warnings.length === 0 ? destination : { ...destination, warnings };
+  return { model, warnings, ways: waysTo(offer, model, protocol) };
 }
 
 /** The destinations of each offer that were asked for, by model and format: they are the same for all requests. */
-const known = new WeakMap<Offer, Map<Model, Partial<Record<ProtocolId, Destination>>>>();
+const known = new WeakMap<Offer, Map<Model, Partial<Record<ProtocolId, readonly Destination[]>>>>();
 
-function destinationOf(offer: Offer, model: Model, protocol: ProtocolId): Destination {
-  const ofOffer = known.get(offer) ?? new Map<Model, Partial<Record<ProtocolId, Destination>>>();
+/** All ways to the model for clients of the format. Throws a 400 when no provider is live. */
+export function waysTo(offer: Offer, model: Model, protocol: ProtocolId): readonly Destination[] {
+  const ofOffer = known.get(offer) ?? new Map<Model, Partial<Record<ProtocolId, readonly Destination[]>>>();
   known.set(offer, ofOffer);
   const ofModel = ofOffer.get(model) ?? {};
   ofOffer.set(model, ofModel);
-  return (ofModel[protocol] ??= newDestination(offer, model, protocol));
+  return (ofModel[protocol] ??= newDestinations(offer, model, protocol));
 }
 
-function newDestination(offer: Offer, model: Model, protocol: ProtocolId): Destination {
-  const route = findRoute(offer, model, protocol);
-  return { model, warnings: [], ...route, target: targetOf(model, route) };
+function newDestinations(
+  { catalog, providers }: Offer,
+  model: Model,
+  protocol: ProtocolId,
+): readonly Destination[] {
+  const ways = model.routes.flatMap((route): readonly Destination[] => {
+    const provider = providers.get(route.provider);
+    const way = provider && wayTo(protocol, provider.protocols, route.protocols);
+    if (provider === undefined || way === undefined) return [];
+    const { upstreamId } = route;
+    const target = targetOf(model, { spoken: way.spoken, upstreamId });
+    return calledWays(model, route, provider).map(({ key, credential }) => ({
+      model,
+      target,
+      provider,
+      upstreamId,
+      key,
+      route,
+      credential,
+      protocol: way.protocol,
+      spoken: credential?.protocols.find(({ id }) => id === way.spoken.id) ?? way.spoken,
+    }));
+  });
+  if (ways.length === 0) throw noLiveProvider(catalog, model.id, protocol);
+  return ways;
 }
 
 /**
@@ -103,7 +132,7 @@ export function admit(
   demand: Demand,
   nowMs: number,
 ): Admission {
-  const { model, spoken, warnings, target, provider, upstreamId } = destination;
+  const { model, spoken, target, provider, upstreamId, key, route, credential } = destination;
   checkInputs(model, demand, protocol);
   checkOutputs(model, demand, protocol);
   const media = mediaTokens(model, demand);
@@ -113,7 +142,9 @@ export function admit(
   // Written out, not spread: this is made for each request.
   return {
     model,
-    warnings,
+    key,
+    route,
+    credential,
     target,
     provider,
     spoken,
@@ -131,16 +162,6 @@ export function admit(
     expectedInput: demand.textTokens.expected + media.expected,
     admittedAtMs: nowMs,
   };
-}
-
-/** How the model is reached for clients of the format. Throws a 400 when no provider is live. */
-export function findRoute({ catalog, providers }: Offer, model: Model, protocol: ProtocolId): Way {
-  for (const { provider: id, upstreamId, protocols } of model.routes) {
-    const provider = providers.get(id);
-    const way = provider && wayTo(protocol, provider.protocols, protocols);
-    if (provider !== undefined && way !== undefined) return { provider, ...way, upstreamId };
-  }
-  throw noLiveProvider(catalog, model.id, protocol);
 }
 
 /** Where a request for the model goes. */

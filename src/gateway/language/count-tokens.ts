@@ -19,11 +19,11 @@ import type { Offer } from "../offer.ts";
 import type { ReadRequest } from "../reading/read-request.ts";
 import type { Reader } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
-import { checkInputs, findRoute, targetOf } from "./admit.ts";
+import { checkInputs, waysTo } from "./admit.ts";
 import { withNamed } from "./kept-state.ts";
 import { ownCount } from "./own-count.ts";
 import { type CallServices, ClientGone } from "./paid-call.ts";
-import { withClientHeaders } from "./relay.ts";
+import { clientHeaders } from "./candidates.ts";
 
 /** What counting needs. It sees no ledger: nothing is held, charged or written down for it. */
 export interface CountServices extends Pick<CallServices, "live" | "carrierSecret"> {
@@ -120,15 +120,17 @@ async function countFor(
   const { counter, record } = input;
   const { id: format } = counter.protocol;
   if (model.formats[format] === undefined) return estimate(input, model, request, NOT_ITS_FORMAT);
-  const route = findRoute(offer, model, format);
-  const { provider, spoken } = route;
+  const [way] = waysTo(offer, model, format);
+  if (way === undefined) return estimate(input, model, request, NOT_ITS_FORMAT);
+  const { provider, spoken } = way;
   record.note({ provider: provider.id });
   if (spoken.id !== format) return estimate(input, model, request, NOT_ITS_FORMAT, provider);
-  await request.aimAt({ spoken: format, target: targetOf(model, route) });
+  await request.aimAt({ spoken: format, target: way.target });
   await request.write();
-  const asked = withClientHeaders(await request.take(undefined), provider, input.wire);
+  const body = await request.take(undefined);
+  const asked = { ...body, ...clientHeaders(body, provider, input.wire) };
   try {
-    const answer = await askProvider(services, input, spoken, route.upstreamId, asked);
+    const answer = await askProvider(services, input, spoken, way.upstreamId, asked);
     record.note({ outcome: "counted" });
     return { body: answer, warnings: asked.warnings, headers: { ...provider.answerHeaders } };
   } catch (error) {

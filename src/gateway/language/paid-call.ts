@@ -2,22 +2,31 @@ import type { Clock } from "../../core/time/clock.ts";
 import { GatewayError, toGatewayError } from "../../core/errors.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import type { Hold } from "../../core/money/hold.ts";
-import { type Handover, handOver } from "../../core/handover.ts";
-import { present } from "../../core/json/json-value.ts";
 import { describeError } from "../../core/log/log.ts";
 import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
-import { lengthOf } from "../../core/bytes/bytes.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
-import { inputTokens, NO_USAGE, outputTokens, type UsageFlag } from "../../core/money/usage.ts";
+import { operatorCost } from "../../core/money/operator-cost.ts";
+import type { PricePlan } from "../../core/money/price-plan.ts";
+import { inputTokens, NO_USAGE, outputTokens } from "../../core/money/usage.ts";
 import type { Attempt, RequestTimeline } from "../../ledger/commands.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
-import type { Pass, UsedTokens } from "../../limits/limiter.ts";
+import type { Ledger, Served } from "../../ledger/ledger.ts";
+import type { Pass } from "../../limits/limiter.ts";
 import type { CarrierKey } from "../../protocols/carrier.ts";
-import type { AnswerContext, Metered, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
+import type { AnswerContext, Metered, RelayProtocol } from "../../protocols/protocol.ts";
 import type { Dialect } from "../../providers/provider.ts";
-import { callUpstream, type UpstreamAnswer, type UpstreamCall } from "../../providers/upstream.ts";
+import {
+  callUpstream,
+  keptByCall,
+  type UpstreamAnswer,
+  type UpstreamCall,
+} from "../../providers/upstream.ts";
 import type { Admission } from "./admit.ts";
+import { type Attempts, type AttemptWays, openAttempts, type Sendable } from "./attempts.ts";
 import type { RequestRecord } from "../request-record.ts";
+import { isPlausible, tokensOf, withFlag } from "./metered.ts";
+import { isAnswer, refusalOf } from "./refused-answer.ts";
+import type { Routing } from "../routing/routing.ts";
+import type { Answered } from "../routing/retry.ts";
 import type { Timeouts } from "../timeouts.ts";
 
 /** What a paid call is made with. */
@@ -26,6 +35,7 @@ export interface CallServices {
   readonly clock: Clock;
   readonly failpoint: Failpoint;
   readonly timeouts: Timeouts;
+  readonly routing: Routing;
   /** Seals what answers give clients to keep. */
   readonly carrierSecret: string;
   /** Calls that have not ended, so that a shutdown can end them as it should. */
@@ -46,7 +56,7 @@ export type CalledFormat = Pick<RelayProtocol, "upstreamPath" | "readRefusal">;
 /** What a call needs of its admission. */
 export interface CallAdmission<Format extends CalledFormat> extends Omit<
   Admission,
-  "warnings" | "target" | "snapshot" | "amount" | "elastic" | "spoken" | "protocol"
+  "target" | "snapshot" | "amount" | "elastic" | "spoken" | "protocol"
 > {
   readonly protocol: Format;
   readonly spoken: UpstreamCall["provider"] & {
@@ -54,20 +64,41 @@ export interface CallAdmission<Format extends CalledFormat> extends Omit<
   };
 }
 
+/** A request as one way is sent it, and the answer's terms there. */
+export interface PreparedCall<Format extends CalledFormat> extends Sendable<PreparedCall<Format>> {
+  readonly admission: CallAdmission<Format>;
+  /** The output for each choice that the hold has room for here; absent: as much as was asked for. */
+  readonly outputTokens: number | undefined;
+  /** Who hears of its answer. */
+  readonly hears: Pick<AnswerContext, "remember" | "keep">;
+}
+
 /**
- * One call to a provider and the hold that pays for it, from the moment the hold is durable until it has ended.
- * It ends exactly once, whichever way out is taken first; the charge follows the charging table.
+ * The calls to providers for one request and the hold that pays for them, from the moment the hold is durable until the
+ * answer has ended. It ends exactly once, whichever way out is taken first; the charge follows the charging table.
  */
 export interface PaidCall<Format extends CalledFormat = RelayProtocol> {
-  /** The way to the provider that is called. */
+  /** The way to the provider that is called now. */
   readonly protocol: Format;
   readonly context: AnswerContext;
-  /** Keeps for the answer what its writer must know of the request: before either is begun. */
-  keepEcho(echo: AnswerContext["echo"]): void;
-  /** Sends the request. Rejects with the refusal as the client is to see it. */
-  send(request: Handover<UpstreamBody>, stream: boolean): Promise<UpstreamAnswer>;
+  /** What the client is told of how it was sent to the provider that is called now. */
+  readonly warnings: readonly string[];
+  /** Headers by which that provider's answers say where they come from. */
+  readonly answerHeaders: Readonly<Record<string, string>> | undefined;
+  /**
+   * Sends the request, and again where it was refused and that is safe. Resolves when an answer has begun; rejects with
+   * the last refusal as the client is to see it.
+   */
+  send(stream: boolean): Promise<UpstreamAnswer>;
+  /**
+   * Sends the request again after an answer that turned out to be none before any of it was sent on; `undefined` where
+   * that is not safe, or of no use.
+   */
+  sendAgain(error: Error, stream: boolean): Promise<UpstreamAnswer | undefined>;
   /** The first byte of the provider's answer has come. */
   sawByte(): void;
+  /** The answer is one, as far as it has come. */
+  sawAnswer(): void;
   /** Stops upstream for `reason`, unless the call has ended. */
   abort(reason: Error): void;
   /** Charges a whole answer; one that the client has not been given yet is charged now or never. */
@@ -79,19 +110,24 @@ export interface PaidCall<Format extends CalledFormat = RelayProtocol> {
 }
 
 /** What belongs to one call. */
-export interface CallParts<Format extends CalledFormat> {
+export interface CallParts {
   readonly services: CallServices;
-  readonly admission: CallAdmission<Format>;
   readonly hold: Hold;
   readonly heldAtMs: number;
   readonly record: RequestRecord;
   readonly carrier: CarrierKey;
-  readonly remember?: AnswerContext["remember"] | undefined;
-  readonly keep?: AnswerContext["keep"] | undefined;
   /** The request's place among those of its key, when the key has limits. It is freed when the call ends. */
   readonly pass: Pass | undefined;
-  /** What the request holds: all that was needed to write what is sent, then just that, then nothing. */
+  /** What the request holds: all that is needed to write what is sent, then just that, then nothing. */
   readonly memory: MemoryShare;
+}
+
+/** The ways of one request. */
+export interface CallWays<Format extends CalledFormat> extends AttemptWays<PreparedCall<Format>> {
+  /** As the first of them is sent it. */
+  readonly first: PreparedCall<Format>;
+  /** Lets go of what other ways would be written from. */
+  readonly release?: () => void;
 }
 
 /** How a call ends. */
@@ -106,45 +142,84 @@ interface Ending {
 }
 
 /** Takes charge of a hold. */
-export function openPaidCall<Format extends CalledFormat>(parts: CallParts<Format>): PaidCall<Format> {
-  return new OpenCall(parts);
+export function openPaidCall<Format extends CalledFormat>(
+  parts: CallParts,
+  ways: CallWays<Format>,
+): PaidCall<Format> {
+  return new OpenCall(parts, ways);
 }
 
 /** A class, since one is made for each request: its functions are not. */
 class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
-  readonly protocol: Format;
   context: AnswerContext;
-  readonly #parts: CallParts<Format>;
+  readonly #parts: CallParts;
+  readonly #tries: Attempts<PreparedCall<Format>>;
   readonly #controller = new AbortController();
   readonly #attempts: { -readonly [Field in keyof Attempt]: Attempt[Field] }[] = [];
+  readonly #admittedAtMs: number;
+  /** The prices that the hold was made by. */
+  readonly #plan: PricePlan;
+  /** As it was sent last, or is about to be. */
+  #present: PreparedCall<Format>;
+  #release: (() => void) | undefined;
+  /** The answer to the last attempt, as far as it got one. */
+  #answered: Answered | undefined;
   #firstByteAtMs: number | null = null;
   #ending: Promise<MicroCredits> | undefined;
 
-  constructor(parts: CallParts<Format>) {
-    const { services, admission, record } = parts;
+  constructor(parts: CallParts, ways: CallWays<Format>) {
+    const { services } = parts;
+    const { first, release } = ways;
     this.#parts = parts;
-    this.protocol = admission.protocol;
-    this.context = {
-      model: admission.model.id,
-      native: admission.spoken.dialect.kind === "native",
-      padding: admission.spoken.dialect.padding ?? NO_PADDING,
-      secrets: admission.provider.secrets,
-      requestId: record.requestId,
-      nowSec: Math.floor(services.clock.nowMs() / 1000),
-      choices: admission.choices,
-      expectedInput: admission.expectedInput,
-      carrier: parts.carrier,
-      ...present({ remember: parts.remember, keep: parts.keep }),
-    };
+    this.#admittedAtMs = first.admission.admittedAtMs;
+    this.#plan = first.admission.plan;
+    this.#release = release;
+    this.#tries = openAttempts(services, ways);
+    this.#present = first;
+    this.context = contextOf(parts, first);
     services.live.add(this);
   }
 
-  keepEcho(echo: AnswerContext["echo"]): void {
-    if (echo !== undefined) this.context = { ...this.context, echo };
+  get protocol(): Format {
+    return this.#present.admission.protocol;
   }
 
-  async send(request: Handover<UpstreamBody>, stream: boolean): Promise<UpstreamAnswer> {
-    const { services, admission, hold, record, memory } = this.#parts;
+  get warnings(): PaidCall["warnings"] {
+    return this.#present.warnings;
+  }
+
+  get answerHeaders(): PaidCall["answerHeaders"] {
+    return this.#present.admission.provider.answerHeaders;
+  }
+
+  async send(stream: boolean): Promise<UpstreamAnswer> {
+    this.#controller.signal.throwIfAborted();
+    return this.#sendUntilAnswered(await this.#tries.first(), stream);
+  }
+
+  async sendAgain(error: Error, stream: boolean): Promise<UpstreamAnswer | undefined> {
+    const next = await this.#tries.next(error, this.#answered, this.#controller.signal);
+    return next && this.#sendUntilAnswered(next, stream);
+  }
+
+  async #sendUntilAnswered(first: PreparedCall<Format>, stream: boolean): Promise<UpstreamAnswer> {
+    let prepared = first;
+    for (;;) {
+      try {
+        return await this.#sendOnce(prepared, stream);
+      } catch (error) {
+        const next = await this.#tries.next(error as Error, this.#answered, this.#controller.signal);
+        if (next === undefined) throw error;
+        noteUpstreamError(this.#parts.record, error as Error);
+        prepared = next;
+      }
+    }
+  }
+
+  async #sendOnce(prepared: PreparedCall<Format>, stream: boolean): Promise<UpstreamAnswer> {
+    const { services, hold, record, memory } = this.#parts;
+    if (prepared !== this.#present) this.#turnTo(prepared);
+    const { admission, headers = NO_HEADERS, sent, isKept } = prepared;
     const { provider, spoken, upstreamId } = admission;
     const { clock, timeouts } = services;
     const { connectMs, writeMs } = timeouts;
@@ -153,28 +228,49 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     const sent_at_ms = services.clock.nowMs();
     const attempt = { provider: provider.id, upstream_id: upstreamId, sent_at_ms, status: null };
     const at = this.#attempts.push(attempt) - 1;
-    const { body, headers = NO_HEADERS } = request.take();
-    memory.hold(lengthOf(body));
+    this.#answered = undefined;
     record.waits();
     const answer = await callUpstream(hold, {
       provider: spoken,
       path: this.protocol.upstreamPath(upstreamId, stream),
       headers,
-      body: handOver(body),
-      onSent: () => memory.hold(0),
+      body: sent,
+      ...(isKept ? {} : { onSent: () => memory.hold(0) }),
       stream,
       signal,
       limits: { clock, connectMs, writeMs },
     });
     services.failpoint("upstream.after_headers");
+    this.#answered = { status: answer.status, stream };
     this.#attempts[at] = { ...attempt, status: answer.status };
     record.note({ upstream_status: answer.status });
     if (isAnswer(answer, stream)) return answer;
     throw await refusalOf(answer, stream, this.protocol, this.context);
   }
 
+  /** From here on the answer is that of this way. */
+  #turnTo(prepared: PreparedCall<Format>): void {
+    const { admission } = prepared;
+    this.#present = prepared;
+    this.context = contextOf(this.#parts, prepared);
+    this.#parts.record.note({ model: admission.model.id, provider: admission.provider.id });
+  }
+
   sawByte(): void {
     this.#firstByteAtMs ??= this.#parts.services.clock.nowMs();
+  }
+
+  sawAnswer(): void {
+    this.#tries.answered();
+    this.#letGo();
+    this.#parts.memory.hold(keptByCall(this.#present.length));
+  }
+
+  /** Nothing is sent again. */
+  #letGo(): void {
+    this.#present.release();
+    this.#release?.();
+    this.#release = undefined;
   }
 
   abort(reason: Error): void {
@@ -182,8 +278,8 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   }
 
   settle(metered: Metered, delivered: boolean): Promise<MicroCredits> {
-    const { admission, hold } = this.#parts;
-    if (isPlausible(metered, admission, hold)) return this.#end({ outcome: "completed", metered, delivered });
+    const { hold } = this.#parts;
+    if (isPlausible(metered, this.#present)) return this.#end({ outcome: "completed", metered, delivered });
     // What cannot be is never taken from the free balance: the hold is the most that was agreed to.
     const clamped = withFlag(metered, "clamped");
     return this.#end({ outcome: "completed", metered: clamped, most: hold.amount, delivered });
@@ -191,6 +287,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   settleBroken(metered: Metered | undefined, error: Error): Promise<MicroCredits> {
     const { hold, record } = this.#parts;
+    this.#tries.end(error, this.#answered);
     noteUpstreamError(record, error);
     const partial = metered === undefined ? undefined : withFlag(metered, "partial");
     const outcome = toGatewayError(error).kind;
@@ -198,12 +295,12 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   }
 
   settleLeft(metered: Metered | undefined): Promise<MicroCredits> {
-    const { admission, hold } = this.#parts;
+    const { hold } = this.#parts;
     // Nothing went out yet, so nothing was used.
     if (this.#attempts.length === 0)
       return this.#end({ outcome: "client_gone", metered: undefined, delivered: true });
     const seen = metered ?? {
-      usage: { ...NO_USAGE, input: admission.expectedInput },
+      usage: { ...NO_USAGE, input: this.#present.admission.expectedInput },
       flags: ["estimated"] as const,
     };
     const partial = withFlag(seen, "partial");
@@ -216,19 +313,19 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   /** Writes the end of the hold to the ledger and to the record. */
   async #conclude({ outcome, metered, most, delivered }: Ending): Promise<MicroCredits> {
-    const { services, admission, hold, record, memory, pass } = this.#parts;
+    const { services, hold, record, memory, pass } = this.#parts;
     try {
-      const timeline = this.#timeline();
-      record.called(timeline.attempts);
+      const end = { outcome, timeline: this.#timeline(), served: this.#served() };
+      record.called(end.timeline.attempts);
       if (metered === undefined) {
         record.note({ outcome, credit: "0" });
-        await services.ledger.void(hold, { outcome, timeline });
+        await services.ledger.void(hold, end);
         return 0n;
       }
-      const { usage, cost } = admission.plan.charge(metered.usage);
+      const { usage, cost } = this.#present.admission.plan.charge(metered.usage);
       const used = most !== undefined && cost > most ? most : cost;
       const { flags } = metered;
-      const settlement = { delivered, used, usage, flags, outcome, timeline };
+      const settlement = { ...end, cost: this.#costOf(metered), delivered, used, usage, flags };
       const charged = await services.ledger.settle(hold, settlement);
       record.charged(usage, charged);
       record.note({
@@ -240,17 +337,31 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
       if (flags.length > 0) record.note({ usage_flags: flags });
       return charged;
     } finally {
+      this.#tries.end();
+      this.#letGo();
       services.live.delete(this);
       memory.hold(0);
       pass?.end(tokensOf(metered));
     }
   }
 
+  /** The model that served, where the hold was made for another. */
+  #served(): Served | undefined {
+    const { model, plan } = this.#present.admission;
+    return plan === this.#plan ? undefined : { model, snapshot: plan.snapshot };
+  }
+
+  /** What the operator owes for it, where the route says what that is. */
+  #costOf({ usage }: Metered): MicroCredits | undefined {
+    const { route, plan } = this.#present.admission;
+    return operatorCost(route.cost, usage, plan.snapshot);
+  }
+
   #timeline(): RequestTimeline {
-    const { services, admission, heldAtMs } = this.#parts;
+    const { services, heldAtMs } = this.#parts;
     return {
-      provider: admission.provider.id,
-      admittedAtMs: admission.admittedAtMs,
+      provider: this.#present.admission.provider.id,
+      admittedAtMs: this.#admittedAtMs,
       heldAtMs,
       firstByteAtMs: this.#firstByteAtMs,
       endedAtMs: services.clock.nowMs(),
@@ -262,62 +373,24 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_PADDING: readonly string[] = [];
 
-/** What counts against a limit on tokens. Counts that cannot be true could lock a key out: the guess stands then. */
-function tokensOf(metered: Metered | undefined): UsedTokens | "as_guessed" {
-  if (metered === undefined) return { input: 0, output: 0 };
-  if (metered.flags.includes("clamped")) return "as_guessed";
-  return { input: inputTokens(metered.usage), output: outputTokens(metered.usage) };
-}
-
-/** Counts somewhat above a bound happen: vendors end a word, and count their own marks. */
-const SLACK = 1.25;
-
-/** Whether a count can be true: no number was bent, no more output than was asked for, no more input than fits. */
-function isPlausible(metered: Metered, admission: CallAdmission<CalledFormat>, hold: Hold): boolean {
-  if (metered.flags.includes("clamped")) return false;
-  const asked = admission.mostOutput ?? (hold.outputTokens ?? Infinity) * admission.choices;
-  const { tokens, asCounted } = admission.mostReasoning;
-  const onTop = asCounted ? Math.min(metered.usage.reasoning, tokens) : tokens;
-  if (outputTokens(metered.usage) > (asked + onTop) * SLACK + 256) return false;
-  if ((metered.usage.webSearches ?? 0) > admission.mostSearches) return false;
-  const room = (admission.model.totalContext ?? Infinity) * admission.inputReads;
-  return inputTokens(metered.usage) <= room * SLACK;
-}
-
-const MAX_REFUSAL_BYTES = 1024 * 1024;
-
-/** Whether the answer has a good status and a content type that fits. */
-function isAnswer({ status, contentType }: UpstreamAnswer, stream: boolean): boolean {
-  return (
-    status >= 200 && status < 300 && contentType.toLowerCase().includes(stream ? "text/event-stream" : "json")
-  );
-}
-
-/** The error for anything else. */
-async function refusalOf(
-  answer: UpstreamAnswer,
-  stream: boolean,
-  protocol: CalledFormat,
-  context: AnswerContext,
-): Promise<GatewayError> {
-  const { status, contentType, retryAfter } = answer;
-  if (status >= 300 && status < 400) {
-    const message = "The provider answered with a redirect, which is not followed.";
-    return new GatewayError("upstream_error", message, { operatorFault: true });
-  }
-  const isGood = status >= 200 && status < 300;
-  // A provider that answers a streamed request with JSON says what is wrong in it.
-  if (isGood && !(stream && contentType.toLowerCase().includes("json")))
-    return new GatewayError(
-      "upstream_error",
-      "The provider answered with something that is no model answer.",
-    );
-  const body = await answer.readAll(MAX_REFUSAL_BYTES);
-  return protocol.readRefusal({ status, body, retryAfter }, context);
-}
-
-function withFlag(metered: Metered, flag: UsageFlag): Metered {
-  return metered.flags.includes(flag) ? metered : { usage: metered.usage, flags: [...metered.flags, flag] };
+/** What an answer by this way is read against. */
+function contextOf<Format extends CalledFormat>(
+  { services, record, carrier }: CallParts,
+  { admission, echo, hears }: PreparedCall<Format>,
+): AnswerContext {
+  return {
+    ...hears,
+    ...(echo === undefined ? {} : { echo }),
+    model: admission.model.id,
+    native: admission.spoken.dialect.kind === "native",
+    padding: admission.spoken.dialect.padding ?? NO_PADDING,
+    secrets: admission.provider.secrets,
+    requestId: record.requestId,
+    nowSec: Math.floor(services.clock.nowMs() / 1000),
+    choices: admission.choices,
+    expectedInput: admission.expectedInput,
+    carrier,
+  };
 }
 
 /** What upstream said goes to the log, redacted, and to nobody else. */

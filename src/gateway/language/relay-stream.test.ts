@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { chatStream } from "../../../test/upstream/chat-bytes.ts";
-import { handOver } from "../../core/handover.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { CallServices, PaidCall } from "./paid-call.ts";
@@ -27,6 +26,7 @@ async function openAnswer(body: ReadableStream<Uint8Array>) {
     },
     send: async () => ({ open: () => body.getReader() }) as unknown as UpstreamAnswer,
     sawByte: () => {},
+    sawAnswer: () => {},
     abort: () => {},
     settle: async () => {
       told.push("charged");
@@ -36,14 +36,12 @@ async function openAnswer(body: ReadableStream<Uint8Array>) {
   const answer = await openStreamAnswer({
     services: { clock, timeouts: DEFAULT_TIMEOUTS, failpoint: () => {} } as unknown as CallServices,
     call,
-    protocol: chatCompletions,
     record: {
       requestId: "req_1",
       note: () => {},
       sawContent: () => {},
       finish: (status: number) => void told.push(`finished ${status}`),
     } as unknown as RequestRecord,
-    body: handOver({ body: [], warnings: [] }),
   });
   return { clock, told, answer };
 }

@@ -1,10 +1,9 @@
 import type { Clock, Timer } from "../../core/time/clock.ts";
 import { GatewayError, toGatewayError } from "../../core/errors.ts";
-import type { Handover } from "../../core/handover.ts";
 import { roomWithin } from "../../core/time/stall.ts";
 import { describeError } from "../../core/log/log.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
-import type { Metered, RelayProtocol, RelayStream, UpstreamBody } from "../../protocols/protocol.ts";
+import type { Metered, RelayStream } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { BodySink, WrittenBody } from "../../runtime/stream-body.ts";
 import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
@@ -24,9 +23,7 @@ export interface StreamAnswer extends WrittenBody {
 export interface StreamParts {
   readonly services: CallServices;
   readonly call: PaidCall;
-  readonly protocol: RelayProtocol;
   readonly record: RequestRecord;
-  readonly body: Handover<UpstreamBody>;
   /** Keeps the answer before its client has the end; absent where it is not kept. */
   readonly keeping?: AnswerKeeping | undefined;
 }
@@ -43,7 +40,7 @@ export async function openStreamAnswer(parts: StreamParts): Promise<StreamAnswer
     timer = clock.setTimer(timeouts.keepAliveMs, resolve);
   });
   try {
-    await Promise.race([answer.begin(parts.body), late]);
+    await Promise.race([answer.begin(), late]);
   } finally {
     timer?.cancel();
   }
@@ -57,7 +54,7 @@ type ReadResult = Awaited<ReturnType<Reader["read"]>>;
 
 /** One streamed answer from its call to its end. Whatever happens first, the hold ends once. */
 class RelayedStream implements StreamAnswer, Watched {
-  readonly stream: RelayStream;
+  stream: RelayStream;
   /** Upstream has begun to answer. */
   hasHeaders = false;
   readonly #services: CallServices;
@@ -65,6 +62,8 @@ class RelayedStream implements StreamAnswer, Watched {
   readonly #record: RequestRecord;
   readonly #keeping: AnswerKeeping | undefined;
   readonly #watch: StreamWatch;
+  /** What `stream` was opened with. */
+  #context: PaidCall["context"];
   /** What came before the answer was committed. */
   #held: Uint8Array[] = [];
   #reader: Reader | undefined;
@@ -80,19 +79,20 @@ class RelayedStream implements StreamAnswer, Watched {
   #refused = false;
   #ended = false;
 
-  constructor({ services, call, protocol, record, keeping }: StreamParts) {
+  constructor({ services, call, record, keeping }: StreamParts) {
     this.#services = services;
     this.#keeping = keeping;
     this.#call = call;
     this.#record = record;
-    this.stream = protocol.openStream(call.context);
+    this.#context = call.context;
+    this.stream = call.protocol.openStream(call.context);
     this.#watch = createStreamWatch(services.clock, services.timeouts, this);
   }
 
   /** Calls upstream and reads up to the first content. Rejects when it fails before the answer was committed. */
-  async begin(body: Handover<UpstreamBody>): Promise<void> {
+  async begin(): Promise<void> {
     // Once content has come, a failure is part of the stream, however the bytes were cut into reads.
-    this.#beginning = this.#start(body).catch(async (error: unknown) => {
+    this.#beginning = this.#start().catch(async (error: unknown) => {
       this.#failure = this.#failureOf(error);
       if (!this.#committed && !this.stream.hasContent) await this.#refuse(this.#failure);
     });
@@ -163,9 +163,26 @@ class RelayedStream implements StreamAnswer, Watched {
     return cause instanceof GatewayError ? cause : this.#explain(cause);
   }
 
-  async #start(body: Handover<UpstreamBody>): Promise<void> {
+  async #start(): Promise<void> {
     this.#watch.start();
-    this.#open(await this.#call.send(body, true));
+    let upstream = await this.#call.send(true);
+    for (;;) {
+      this.#open(upstream);
+      try {
+        await this.#readToContent();
+        return this.#call.sawAnswer();
+      } catch (cause) {
+        const error = this.#failureOf(cause);
+        const next = this.stream.hasContent ? undefined : await this.#call.sendAgain(error, true);
+        if (next === undefined) throw error;
+        void this.#reader?.cancel().catch(() => {});
+        this.hasHeaders = false;
+        upstream = next;
+      }
+    }
+  }
+
+  async #readToContent(): Promise<void> {
     const { stream } = this;
     while (this.#hasMore && !stream.hasContent) {
       const out = this.#take(await this.#read());
@@ -180,6 +197,12 @@ class RelayedStream implements StreamAnswer, Watched {
   /** Keeps of the answer what is needed to read it: the rest would stay in memory for as long as the stream lasts. */
   #open(upstream: UpstreamAnswer): void {
     const { tellsItsEnd, failureOf } = upstream;
+    const { context, protocol } = this.#call;
+    // Another attempt has an answer of its own, perhaps of another provider.
+    if (this.#reader !== undefined || context !== this.#context) this.stream = protocol.openStream(context);
+    this.#context = context;
+    this.#held = [];
+    this.#hasMore = true;
     this.hasHeaders = true;
     this.#reader = upstream.open();
     this.#tellsItsEnd = tellsItsEnd;

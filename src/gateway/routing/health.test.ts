@@ -19,7 +19,7 @@ const REFUSED: FailedCall = { ...FAILED, reason: "credential_refused", status: 4
 function healthOf(ways: readonly WayKey[] = WAYS) {
   const clock = createFakeClock();
   const offer = { ways };
-  const settings = { ...DEFAULT_ROUTING };
+  const settings = { ...DEFAULT_ROUTING, breakerMs: 10_000 };
   const random = { bytes: (count: number) => new Uint8Array(count) };
   const health = createHealth({ clock, random, settings: () => settings, ways: () => offer.ways });
   return { clock, settings, health, offer, ...drive(health) };
@@ -325,4 +325,12 @@ test("what an offer has no more is forgotten, and a call by it may still end", (
   expect(statesWith(({ provider }) => provider === "q")).toEqual(WAYS.map(() => ["healthy", 0]));
   late.end(FAILED);
   expect(health.look(WAY).underWay).toBe(0);
+});
+
+test("an operator who wants no breaker has every way as healthy, whatever failed", () => {
+  const { call, settings, states, waits, health } = healthOf();
+  call(WAY, REFUSED);
+  settings.breakerFailures = 0;
+  expect([states()[0], waits()[0], health.snapshot()[0]?.state]).toEqual(["healthy", 0, "healthy"]);
+  expect(health.admit(WAY, {})).toHaveProperty("end");
 });

@@ -192,7 +192,7 @@ class ProcessHealth implements Health {
     const nowMs = this.#parts.clock.steadyMs();
     const way = this.#way(key);
     const { credential } = way;
-    const waitMs = Math.max(way.waitMs(nowMs), credential.use.waitMs(nowMs, bounds));
+    const waitMs = Math.max(this.#waitMs(way, nowMs), credential.use.waitMs(nowMs, bounds));
     if (waitMs > 0) return { waitMs };
     credential.use.begin(nowMs, bounds);
     credential.lastUse = this.#uses += 1;
@@ -205,8 +205,8 @@ class ProcessHealth implements Health {
     const way = this.#way(key);
     const { use, lastUse } = way.credential;
     return {
-      state: way.state(nowMs),
-      waitMs: way.waitMs(nowMs),
+      state: this.#isHeeded() ? way.state(nowMs) : "healthy",
+      waitMs: this.#waitMs(way, nowMs),
       latencyMs: way.route.latencyMs(nowMs),
       underWay: use.underWay,
       lastUse,
@@ -226,8 +226,8 @@ class ProcessHealth implements Health {
         model,
         provider,
         credential: name,
-        state: way.state(nowMs),
-        untilMs: untilMs > nowMs ? untilMs - aheadMs : null,
+        state: this.#isHeeded() ? way.state(nowMs) : "healthy",
+        untilMs: this.#isHeeded() && untilMs > nowMs ? untilMs - aheadMs : null,
         failures: breaker.failures,
         latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
         calls: way.calls,
@@ -250,6 +250,15 @@ class ProcessHealth implements Health {
       keepOnly(credentials, new Set(kept.map(({ credential }) => credential)));
       for (const credential of credentials.values()) keepOnly(credential.ways, models);
     }
+  }
+
+  /** Whether failures keep calls from a way: the operator may not want that. */
+  #isHeeded(): boolean {
+    return this.#parts.settings().breakerFailures > 0;
+  }
+
+  #waitMs(way: WayHealth, nowMs: number): number {
+    return this.#isHeeded() ? way.waitMs(nowMs) : 0;
   }
 
   #way({ model, provider, credential: name }: WayKey): WayHealth {

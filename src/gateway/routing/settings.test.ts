@@ -88,7 +88,7 @@ models:
     ["{ unsafe_retries: reset }", "unsafe_retries must be an array."],
     ["{ unsafe_retries: [500] }", "unsafe_retries[0] must be one of reset, 502, 504, bad_answer."],
     ["{ unsafe_retries: [502, 502] }", "unsafe_retries must not name a value twice."],
-    ["{ breaker_failures: -1 }", "breaker_failures must be at least "],
+    ["{ breaker_failures: -1 }", "breaker_failures must be at least 0."],
     ["{ breaker_failures: 1000001 }", "breaker_failures must be at most 1000000."],
     ["{ breaker_seconds: 0 }", "breaker_seconds must be > 0."],
     ["{ breaker_seconds: 3601 }", "breaker_seconds must be at most 3600."],

@@ -55,7 +55,7 @@ export const RoutingSection = Type.Object(
     attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 3 })),
     retry_budget: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
     unsafe_retries: Type.Optional(Type.Array(Type.Enum([...UNSAFE_RETRIES]), { uniqueItems: true })),
-    breaker_failures: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    breaker_failures: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
     breaker_seconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 3_600 })),
     probe_seconds: Type.Optional(Type.Number({ minimum: 1, maximum: 86_400 })),
     models: Type.Optional(Type.Record(Type.String(), ModelSection)),
@@ -70,7 +70,7 @@ export interface RoutingSettings {
   /** Retries for each request of late, over all requests of this process. */
   readonly retryBudget: number;
   readonly unsafeRetries: ReadonlySet<UnsafeRetry>;
-  /** So many failures in a row open a credential's breaker, */
+  /** So many failures in a row open a credential's breaker; 0: calls are sent whatever became of those before, */
   readonly breakerFailures: number;
   /** for so long at first. */
   readonly breakerMs: number;
@@ -94,10 +94,10 @@ export type RouteSetting = Omit<Route, "upstreamId"> & { readonly upstreamId?: s
 
 export const DEFAULT_ROUTING: RoutingSettings = {
   attempts: 3,
-  retryBudget: 0.1,
+  retryBudget: 0.2,
   unsafeRetries: new Set(),
   breakerFailures: 5,
-  breakerMs: 10_000,
+  breakerMs: 1_000,
   probeMs: undefined,
   models: new Map(),
 };

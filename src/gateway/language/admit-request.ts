@@ -1,0 +1,229 @@
+import type { Caller } from "../../core/caller.ts";
+import type { GatewayError } from "../../core/errors.ts";
+import { type Handover, handOver } from "../../core/handover.ts";
+import { type ProtocolId, PROTOCOLS, ROUTE_ORDERS, type RouteOrder } from "../../core/model.ts";
+import type { UsedTokens } from "../../limits/limiter.ts";
+import { modelsInHeader } from "../../protocols/asked-models.ts";
+import { compactedBy } from "../../protocols/index.ts";
+import type { RelayTarget } from "../../protocols/protocol.ts";
+import { familyOf } from "../../protocols/recalled-thinking.ts";
+import { wrong } from "../../protocols/request-json.ts";
+import { checksum } from "../../runtime/hash.ts";
+import { type KeyPass, passKeyLimits } from "../key-limits.ts";
+import type { Offer } from "../offer.ts";
+import type { Reading, ReadRequest } from "../reading/read-request.ts";
+import { noteAsked } from "../request-record.ts";
+import { hasChoices } from "../routing/ways.ts";
+import { admit, type Admission, type Destination, type Destinations, findDestinations } from "./admit.ts";
+import { withNamed } from "./kept-state.ts";
+import { isOfModelAlone, type Leg } from "./legs.ts";
+import type { RelayInput, RelayServices } from "./relay-input.ts";
+import type { ThinkingMemory } from "./thinking-memory.ts";
+
+/** A request that nothing speaks against but what it costs. */
+export interface Admitted {
+  /** Aimed at the first way of the first leg, and written for it. */
+  readonly request: ReadRequest;
+  readonly legs: readonly [Leg, ...Leg[]];
+  /** See `Choice`. */
+  readonly stickyKey: number | undefined;
+  /** Of a key with limits. */
+  readonly limited: KeyPass | undefined;
+}
+
+/** A request that is being admitted. */
+interface Asked {
+  readonly services: RelayServices;
+  readonly input: RelayInput;
+  readonly offer: Offer;
+  readonly request: ReadRequest;
+  readonly choice: Choice;
+}
+
+/** What a request's way depends on beside its model. */
+interface Choice {
+  /** The same for requests that begin alike; `undefined` where no model has two ways. */
+  readonly stickyKey: number | undefined;
+  /** The order that the caller asked for. */
+  readonly by: RouteOrder | undefined;
+}
+
+/** Everything that nobody outside is asked for. Rejects with a 400, a 429, or a 503 where no provider can be asked. */
+export async function admitRequest(services: RelayServices, input: RelayInput): Promise<Admitted> {
+  const { caller, protocol, compacts, record, wire, memory, signal } = input;
+  const offer = services.offer();
+  const { id: format } = protocol;
+  let name: unknown = wire.address?.model;
+  let request: ReadRequest | undefined;
+  let leg: Leg | undefined;
+  try {
+    const by = orderAsked(input);
+    const { body, stickyKey } = hasChoices(offer) ? peek(input) : { body: input.body, stickyKey: undefined };
+    const asked = (model: unknown): void => void (name ??= model);
+    const carrier = { secret: services.carrierSecret, account: caller.accountId };
+    const terms = { owner: caller.keyId, carrier, asked, signal };
+    // A small body is read at once: nothing is awaited then.
+    const reading = services.reader.readRequest(compacts ? COMPACTING : READINGS[format], wire, body, terms);
+    request = reading instanceof Promise ? await reading : reading;
+    if (request.state?.names !== undefined) request = await withNamed(services.kept, caller, request, memory);
+    const legs = await admitLegs({ services, input, offer, request, choice: { by, stickyKey } });
+    [leg] = legs;
+    const { admission } = leg;
+    record.note({ model: admission.model.id, provider: admission.provider.id });
+    const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
+    return { request, legs, stickyKey, limited };
+  } catch (error) {
+    request?.release();
+    if (leg === undefined) noteAsked(record, offer, name);
+    throw error;
+  }
+}
+
+/** The order that the caller asks for. Throws a 400 for a key that may not, and for one that there is not. */
+function orderAsked({ caller, wire }: RelayInput): RouteOrder | undefined {
+  const text = wire.headers.get(ROUTE_HEADER);
+  if (text === null) return undefined;
+  if (!caller.routes)
+    throw wrong(ROUTE_HEADER, "is for keys that may choose routes: leave it out, or ask the operator");
+  const by = ROUTE_ORDERS.find((order) => order === text);
+  if (by === undefined) throw wrong(ROUTE_HEADER, `must be one of ${ROUTE_ORDERS.join(", ")}`);
+  return by;
+}
+
+const ROUTE_HEADER = "x-switchyard-route";
+
+/** How much of a body tells conversations apart, and what their provider's cache knows them by. */
+const STICKY_BYTES = 2_048;
+
+function peek({ caller, body }: RelayInput): {
+  readonly body: Handover<Uint8Array>;
+  readonly stickyKey: number;
+} {
+  const bytes = body.take();
+  const stickyKey = checksum(bytes.subarray(0, STICKY_BYTES), checksum(caller.keyId));
+  return { body: handOver(bytes), stickyKey };
+}
+
+/** The models that may serve the request. Throws what is wrong with it for the first, where none can. */
+async function admitLegs(asked: Asked): Promise<readonly [Leg, ...Leg[]]> {
+  const { input, request } = asked;
+  const names = namesOf(input, request);
+  if (names.length > 1) return admitNamed(asked, names);
+  const found = findFor(asked, request.model);
+  const { fallback = [] } = found.model.routing ?? {};
+  if (fallback.length === 0 || input.compacts === true) return [await admitLeg(asked, found)];
+  return admitFallbacks(asked, found, fallback);
+}
+
+function namesOf({ wire, compacts }: RelayInput, { model, models }: ReadRequest): readonly string[] {
+  if (compacts === true) return [model];
+  if (models !== undefined) return models;
+  const named = modelsInHeader(wire.headers);
+  return named === undefined ? [model] : [...new Set([model, ...named])];
+}
+
+function findFor({ input, offer }: Asked, name: string): Destinations {
+  return findDestinations(offer, input.caller, input.protocol.id, name);
+}
+
+/** The models that the caller names. One that cannot serve the request is left out with a warning. */
+async function admitNamed(asked: Asked, names: readonly string[]): Promise<readonly [Leg, ...Leg[]]> {
+  const legs: Leg[] = [];
+  const left: string[] = [];
+  let refusal: GatewayError | undefined;
+  for (const name of names) {
+    try {
+      legs.push(await admitLeg(asked, findFor(asked, name)));
+    } catch (error) {
+      if (!isOfModelAlone(error) || UNSERVABLE.has(error.code ?? "")) throw error;
+      refusal ??= error;
+      left.push(`models: ${name} cannot serve this request, and was left out (${error.message})`);
+    }
+  }
+  const [first, ...others] = legs;
+  if (first === undefined) throw refusal;
+  return [await aimedAgain(asked, { ...first, warnings: [...left, ...first.warnings] }), ...others];
+}
+
+/** What is wrong with a name, whatever the request: it is told, and no other model serves. */
+const UNSERVABLE: ReadonlySet<string> = new Set(["model_not_found", "model_ambiguous", "model_not_allowed"]);
+
+/** The models that the operator names. Those that cannot serve the request, or the key may not use, are left out. */
+async function admitFallbacks(
+  asked: Asked,
+  found: Destinations,
+  fallback: readonly string[],
+): Promise<readonly [Leg, ...Leg[]]> {
+  const first = await admitLeg(asked, found);
+  const others: Leg[] = [];
+  for (const id of fallback) {
+    try {
+      others.push(await admitLeg(asked, findFor(asked, id)));
+    } catch (error) {
+      if (!isOfModelAlone(error)) throw error;
+    }
+  }
+  return others.length === 0 ? [first] : [await aimedAgain(asked, first), ...others];
+}
+
+/** One model, by the first of its ways. Throws a 400 for what cannot be asked of it. */
+async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): Promise<Leg> {
+  const { services, input, choice } = asked;
+  const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice.stickyKey, choice.by);
+  const first = ordered[0] as Destination;
+  const destination = input.compacts === true ? compactingAt(first) : first;
+  const admission = await admitWay(asked, destination);
+  return { ways: input.compacts === true ? [destination] : ordered, admission, warnings };
+}
+
+async function admitWay({ services, input, request }: Asked, destination: Destination): Promise<Admission> {
+  const recalling = recalledFor(services.thinking, input.caller, request, destination);
+  const target = recalling instanceof Promise ? await recalling : recalling;
+  const aimed = request.aimAt({ spoken: destination.spoken.id, target });
+  const demand = aimed instanceof Promise ? await aimed : aimed;
+  const admission = admit(destination, input.protocol.id, demand, services.clock.nowMs());
+  // What the target cannot take is a 400, and that comes before the 429 and the 402.
+  const written = request.write();
+  if (written instanceof Promise) await written;
+  return admission;
+}
+
+/** The leg, with the request aimed at it: others were tried behind it. */
+async function aimedAgain(asked: Asked, leg: Leg): Promise<Leg> {
+  return { ...leg, admission: await admitWay(asked, leg.admission) };
+}
+
+/** The target, with what its models thought before calls of the request that came back without a thought. */
+function recalledFor(
+  thinking: ThinkingMemory,
+  { accountId }: Caller,
+  request: ReadRequest,
+  { protocol, spoken, target }: Destination,
+): RelayTarget | Promise<RelayTarget> {
+  const family = familyOf(target.model.id);
+  const isTranslated = protocol.callsWithoutThinking !== undefined;
+  if (!isTranslated || !thinking.has(accountId, family)) return target;
+  const recall = (keys: readonly string[]): RelayTarget => {
+    const recalled = keys.length === 0 ? {} : thinking.recall(accountId, family, keys);
+    return Object.keys(recalled).length === 0 ? target : { ...target, recalled };
+  };
+  const keys = request.callsWithoutThinking(spoken.id);
+  return keys instanceof Promise ? keys.then(recall) : recall(keys);
+}
+
+const READINGS = Object.fromEntries(
+  PROTOCOLS.map((format) => [format, { format, purpose: "answer" }]),
+) as Readonly<Record<ProtocolId, Reading>>;
+
+const COMPACTING: Reading = { format: "compat_responses", purpose: "compact" };
+
+function compactingAt(destination: Destination): Destination {
+  return { ...destination, protocol: compactedBy(destination.spoken.id, destination.target) };
+}
+
+/** Output to reckon with for each choice while a request runs; most answers are shorter. */
+const GUESSED_OUTPUT = 1_024;
+
+function guessedTokens({ expectedInput, choices, mostOutput }: Admission): UsedTokens {
+  return { input: expectedInput, output: Math.min(mostOutput ?? Infinity, GUESSED_OUTPUT * choices) };
+}

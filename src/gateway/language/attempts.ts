@@ -1,0 +1,231 @@
+import { type Clock, wait } from "../../core/time/clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { Health, Place } from "../routing/health.ts";
+import { RefusalCause } from "../../protocols/refusal.ts";
+import type { Routing } from "../routing/routing.ts";
+import { type Answered, MOST_WAIT_MS, readFailure, type Retry, retryOf } from "../routing/retry.ts";
+import type { CalledWay } from "../routing/ways.ts";
+import type { PreparedBody } from "./prepared-body.ts";
+
+/** Throws a 503 where no way can be taken now, before anything is held. */
+export function checkWays(
+  health: Pick<Health, "look">,
+  legs: readonly { readonly ways: readonly CalledWay[] }[],
+): void {
+  let waitMs = Infinity;
+  for (const { ways } of legs) {
+    for (const { key } of ways) {
+      const standing = health.look(key);
+      if (standing.waitMs <= 0) return;
+      waitMs = Math.min(waitMs, standing.waitMs);
+    }
+  }
+  throw noWay(waitMs);
+}
+
+/** A way on which a request may be sent. */
+export interface Candidate<Prepared> extends CalledWay {
+  /** The request as it is sent this way; `undefined` where it cannot go this way for what is held. */
+  prepare(): Promise<Prepared | undefined> | Prepared | undefined;
+}
+
+/** A request as it is sent. */
+export interface Sendable<Prepared> extends PreparedBody {
+  /** The same without what earlier answers were signed with; `undefined` where nothing in it is, or it is not kept. */
+  unsigned?(): Prepared | undefined;
+}
+
+/** What attempts are made with. */
+export interface AttemptServices {
+  readonly routing: Routing;
+  readonly clock: Clock;
+}
+
+/** The ways of one request. */
+export interface AttemptWays<Prepared> {
+  /** In the order in which they are tried. */
+  readonly candidates: readonly Candidate<Prepared>[];
+  /** See `Routing.order`. */
+  readonly stickyKey?: number | undefined;
+}
+
+/** A way that was chosen, and the call's place there. */
+interface Chosen<Prepared> {
+  readonly prepared: Prepared;
+  readonly candidate: Candidate<Prepared>;
+}
+
+/** Attempts of one request: which way it takes, and which one after a failure, where another is safe. */
+export interface Attempts<Prepared> {
+  /** The first way. Throws a 503 where none can be taken now. */
+  first(): Promise<Prepared>;
+  /**
+   * The way to go on by after `error`; `undefined` where the request must not be sent again, or cannot. `answer` had come
+   * before it.
+   */
+  next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined>;
+  /** The answer of the present way has begun. */
+  answered(): void;
+  /** The request has ended: well, or with an `error` that ended its last attempt. */
+  end(error?: Error, answer?: Answered): void;
+}
+
+/** Begins the attempts of one request. */
+export function openAttempts<Prepared extends Sendable<Prepared>>(
+  services: AttemptServices,
+  ways: AttemptWays<Prepared>,
+): Attempts<Prepared> {
+  return new OpenAttempts(services, ways);
+}
+
+/** A class, since one is made for each request: its functions are not. */
+class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prepared> {
+  readonly #routing: Routing;
+  readonly #clock: Clock;
+  readonly #stickyKey: number | undefined;
+  #candidates: readonly Candidate<Prepared>[];
+  /** Ways that were taken, or that the request cannot go. */
+  readonly #tried: Candidate<Prepared>[] = [];
+  #calls = 0;
+  #hasAnswer = false;
+  #isUnsigned = false;
+  #current: Chosen<Prepared> | undefined;
+  #place: Place | undefined;
+  #startedMs = 0;
+
+  constructor({ routing, clock }: AttemptServices, { candidates, stickyKey }: AttemptWays<Prepared>) {
+    this.#routing = routing;
+    this.#clock = clock;
+    this.#candidates = candidates;
+    this.#stickyKey = stickyKey;
+  }
+
+  async first(): Promise<Prepared> {
+    this.#routing.budget.earn();
+    const chosen = await this.#choose(this.#candidates);
+    if (typeof chosen === "number") throw noWay(chosen);
+    return this.#begin(chosen);
+  }
+
+  async next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined> {
+    const { settings, budget } = this.#routing;
+    const current = this.#current;
+    if (current === undefined || signal.aborted) return undefined;
+    const retry = this.#failed(error, answer);
+    if (error.cause instanceof RefusalCause && error.cause.aboutSignatures)
+      return this.#withoutSignatures(current);
+    if (retry.where === "nowhere" || this.#calls >= settings().attempts || !budget.take()) return undefined;
+    const other = await this.#goOn(this.#othersAfter(current.candidate, retry));
+    return other ?? this.#sameAgain(current, retry, signal);
+  }
+
+  /** The same way once more, after the pause that it needs. */
+  async #sameAgain(
+    { candidate, prepared }: Chosen<Prepared>,
+    { where, waitMs: backoffMs }: Retry,
+    signal: AbortSignal,
+  ): Promise<Prepared | undefined> {
+    if (where !== "anywhere" || backoffMs === undefined || !prepared.isKept) return undefined;
+    const waitMs = Math.max(backoffMs, this.#routing.health.look(candidate.key).waitMs);
+    if (waitMs > MOST_WAIT_MS) return undefined;
+    await wait(this.#clock, waitMs, signal);
+    return this.#goOn([{ ...candidate, prepare: () => prepared }]);
+  }
+
+  answered(): void {
+    this.#hasAnswer = true;
+    if (this.#stickyKey !== undefined && this.#current !== undefined)
+      this.#routing.served(this.#stickyKey, this.#current.candidate.key);
+    // Nothing is tried any more: what the ways hold goes.
+    this.#candidates = [];
+    this.#current = undefined;
+    this.#place?.answered(this.#clock.steadyMs() - this.#startedMs);
+  }
+
+  end(error?: Error, answer?: Answered): void {
+    if (this.#place === undefined) return;
+    if (error === undefined) {
+      // A client that left says nothing of a provider that had not answered.
+      this.#place.end(this.#hasAnswer ? GOOD : NEUTRAL);
+      this.#place = undefined;
+    } else this.#failed(error, answer);
+  }
+
+  /** Ends the call's place with what its failure says of the way. */
+  #failed(error: Error, answer: Answered | undefined): Retry {
+    const { settings, random } = this.#routing;
+    const { unsafeRetries } = settings();
+    const retry = retryOf(readFailure(error, answer), { unsafeRetries, retries: this.#calls - 1, random });
+    this.#place?.end(retry.result);
+    this.#place = undefined;
+    return retry;
+  }
+
+  /** The same way once more, without what it says others have signed. */
+  async #withoutSignatures({ candidate, prepared }: Chosen<Prepared>): Promise<Prepared | undefined> {
+    const unsigned = this.#isUnsigned ? undefined : prepared.unsigned?.();
+    this.#isUnsigned = true;
+    return unsigned && this.#goOn([{ ...candidate, prepare: () => unsigned }]);
+  }
+
+  /** Ways that were not tried, as far as the failure leaves them. */
+  #othersAfter(failed: Candidate<Prepared>, { where }: Retry): readonly Candidate<Prepared>[] {
+    const { provider, credential } = failed.key;
+    return this.#candidates.filter((other) => {
+      if (this.#tried.includes(other)) return false;
+      if (where === "other_route") return other.route !== failed.route;
+      const isSame = other.key.provider === provider && other.key.credential === credential;
+      return where === "anywhere" || !isSame;
+    });
+  }
+
+  async #goOn(ways: readonly Candidate<Prepared>[]): Promise<Prepared | undefined> {
+    const chosen = await this.#choose(ways);
+    return typeof chosen === "number" ? undefined : this.#begin(chosen);
+  }
+
+  #begin(chosen: Chosen<Prepared>): Prepared {
+    this.#current = chosen;
+    this.#tried.push(chosen.candidate);
+    this.#calls += 1;
+    this.#startedMs = this.#clock.steadyMs();
+    return chosen.prepared;
+  }
+
+  /** The first of `ways` that can be taken now, or for how long none can. */
+  async #choose(ways: readonly Candidate<Prepared>[]): Promise<Chosen<Prepared> | number> {
+    let waitMs = Infinity;
+    for (const candidate of ways) {
+      const place = this.#routing.health.admit(candidate.key, candidate.credential ?? NO_BOUNDS);
+      if ("waitMs" in place) {
+        waitMs = Math.min(waitMs, place.waitMs);
+        continue;
+      }
+      this.#place = place;
+      try {
+        const preparing = candidate.prepare();
+        const prepared = preparing instanceof Promise ? await preparing : preparing;
+        if (prepared !== undefined) return { prepared, candidate };
+        this.#tried.push(candidate);
+      } catch (error) {
+        place.end(NEUTRAL);
+        this.#place = undefined;
+        throw error;
+      }
+      place.end(NEUTRAL);
+      this.#place = undefined;
+    }
+    return waitMs;
+  }
+}
+
+const NO_BOUNDS = {};
+const GOOD = { kind: "ok" } as const;
+const NEUTRAL = { kind: "neutral" } as const;
+
+/** Every way has an open breaker, waits, or has as many calls as it may. */
+function noWay(waitMs: number): GatewayError {
+  const retryAfterSec = Math.min(60, Math.max(1, Math.ceil(waitMs / 1_000)));
+  const sentence = "Every provider of this model fails or is at its limits now. Try again shortly.";
+  return new GatewayError("overloaded_error", sentence, { retryAfterSec });
+}

@@ -1,0 +1,175 @@
+import { joinBytes } from "../../core/bytes/bytes.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { present } from "../../core/json/json-value.ts";
+import type { Hold } from "../../core/money/hold.ts";
+import { familyOf } from "../../protocols/recalled-thinking.ts";
+import type { AnswerContext, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
+import type { Provider } from "../../providers/provider.ts";
+import type { ReadRequest } from "../reading/read-request.ts";
+import { admit, type Admission, type Destination, mostOutput } from "./admit.ts";
+import type { Candidate } from "./attempts.ts";
+import { type Leg, type Room, roomIn } from "./legs.ts";
+import type { CallWays, PreparedCall } from "./paid-call.ts";
+import { prepareBody } from "./prepared-body.ts";
+import type { RelayInput, RelayServices } from "./relay-input.ts";
+
+/** A request that credit is held for, and what it can be sent as. */
+export interface HeldRequest {
+  readonly services: RelayServices;
+  readonly input: RelayInput;
+  readonly request: ReadRequest;
+  readonly legs: readonly [Leg, ...Leg[]];
+  readonly hold: Hold;
+  /** The same for requests that begin alike. */
+  readonly stickyKey: number | undefined;
+  /** Keeps the answer. */
+  readonly keep: AnswerContext["keep"];
+}
+
+type LanguageCall = PreparedCall<RelayProtocol>;
+
+/**
+ * Writes the request for its first way. It stays readable while there are others; one that is too large to be sent twice
+ * has no others.
+ */
+export async function openCandidates(held: HeldRequest): Promise<CallWays<RelayProtocol>> {
+  const { input, request, legs } = held;
+  const [leg] = legs;
+  const ways = legs.flatMap(({ ways }) => ways);
+  const room = roomOf(held);
+  const bound = outputBound(room, leg.admission);
+  const taken = ways.length === 1 ? request.take(bound) : request.copy(bound);
+  const first = prepared(held, leg, leg.admission, room, taken instanceof Promise ? await taken : taken);
+  const isOnly = ways.length === 1 || !first.isKept;
+  if (isOnly) {
+    request.release();
+    input.memory.hold(first.length);
+  }
+  const [firstWay = leg.admission, ...others] = isOnly ? ways.slice(0, 1) : ways;
+  return {
+    first,
+    candidates: [candidateOf(held, leg, firstWay, first), ...others.map((way) => otherOf(held, way))],
+    stickyKey: held.stickyKey,
+    release: () => request.release(),
+  };
+}
+
+/** What the hold, which was made for it among others, has room for. */
+function roomOf({ hold, legs }: HeldRequest): Room {
+  const { outputTokens } = hold;
+  return (legs.length === 1 ? undefined : roomIn(hold, legs[0].admission)) ?? { outputTokens };
+}
+
+function otherOf(held: HeldRequest, way: Destination): Candidate<LanguageCall> {
+  const leg = held.legs.find(({ ways }) => ways.includes(way)) ?? held.legs[0];
+  return candidateOf(held, leg, way, undefined);
+}
+
+function candidateOf(
+  held: HeldRequest,
+  leg: Leg,
+  way: Destination,
+  first: LanguageCall | undefined,
+): Candidate<LanguageCall> {
+  const { key, route, credential } = way;
+  return {
+    key,
+    route,
+    credential,
+    prepare: () => first ?? prepareWay(held, leg, way),
+  };
+}
+
+/** The request written for another way than its first; `undefined` where it cannot go there for what is held. */
+async function prepareWay(held: HeldRequest, leg: Leg, way: Destination): Promise<LanguageCall | undefined> {
+  const { services, input, request, hold, legs } = held;
+  try {
+    const demand = await request.aimAt({ spoken: way.spoken.id, target: way.target });
+    const { plan, snapshot } = leg.admission;
+    // Prices are those of the moment of the hold.
+    const now = admit(way, held.input.protocol.id, demand, services.clock.nowMs());
+    const admission = { ...now, plan, snapshot };
+    const room = roomIn(hold, admission);
+    if (room === undefined) return undefined;
+    const body = await request.copy(outputBound(room, admission));
+    // Another provider of the caller's own format cannot read what the first has signed, and nobody translates it there.
+    const isForeign =
+      way.spoken.id === input.protocol.id && way.provider.id !== legs[0].admission.provider.id;
+    return prepared(
+      held,
+      leg,
+      admission,
+      room,
+      isForeign ? (withoutSignatures(body, admission) ?? body) : body,
+    );
+  } catch (error) {
+    if (error instanceof GatewayError) return undefined;
+    throw error;
+  }
+}
+
+/** The same body without what earlier answers were signed with; `undefined` where nothing in it is. */
+function withoutSignatures(body: UpstreamBody, { protocol, target }: Admission): UpstreamBody | undefined {
+  const bare = protocol.unsigned?.(joinBytes(body.body), target);
+  return bare && { ...body, body: bare.body, warnings: [...body.warnings, ...bare.warnings] };
+}
+
+function prepared(
+  held: HeldRequest,
+  leg: Leg,
+  admission: Admission,
+  { outputTokens }: Room,
+  { body, ...told }: UpstreamBody,
+): LanguageCall {
+  const { services, input, keep } = held;
+  const [first] = held.legs;
+  const served =
+    leg === first ? [] : [`model: ${first.admission.model.id} failed, and ${admission.model.id} serves`];
+  const remember = rememberingFor(services, input, admission);
+  const terms = { admission, outputTokens, hears: present({ remember, keep }) };
+  const headers = clientHeaders(told, admission.provider, input.wire);
+  const sent = { ...told, ...headers, warnings: [...first.warnings, ...served, ...told.warnings] };
+  const { isKept, ...own } = prepareBody({ ...sent, body }, input.memory);
+  return {
+    ...own,
+    ...terms,
+    isKept,
+    unsigned() {
+      const bare = isKept ? withoutSignatures({ ...sent, body: own.sent.take() }, admission) : undefined;
+      return bare && { ...prepareBody(bare, input.memory), ...terms };
+    },
+  };
+}
+
+/** The bound to send upstream: what the hold has room for, when that is less than the model would give by itself. */
+function outputBound({ outputTokens }: Room, admission: Admission): number | undefined {
+  if (outputTokens === undefined || admission.mostOutput !== undefined) return undefined;
+  const bound = Math.min(outputTokens, mostOutput(admission.model));
+  return bound === admission.model.maxOutput ? undefined : bound;
+}
+
+/** Keeps what a translated answer's model thinks before it calls tools. */
+function rememberingFor(
+  { thinking }: RelayServices,
+  { caller: { accountId } }: RelayInput,
+  { protocol, model }: Admission,
+): AnswerContext["remember"] {
+  if (protocol.callsWithoutThinking === undefined) return undefined;
+  return (calls) => {
+    if (calls.length > 0) thinking.remember(accountId, familyOf(model.id), calls);
+  };
+}
+
+/** The headers of a body, with the client's own that this provider is to be told. */
+export function clientHeaders(
+  { headers: own }: Pick<UpstreamBody, "headers">,
+  { clientHeaders: names }: Provider,
+  { headers }: RelayInput["wire"],
+): Pick<UpstreamBody, "headers"> {
+  if (names === undefined) return own === undefined ? {} : { headers: own };
+  const told = names.flatMap((name) => {
+    const value = headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return { headers: { ...Object.fromEntries(told), ...own } };
+}

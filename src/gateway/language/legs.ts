@@ -1,0 +1,61 @@
+import { GatewayError } from "../../core/errors.ts";
+import type { MicroCredits } from "../../core/money/credits.ts";
+import type { Hold } from "../../core/money/hold.ts";
+import type { ElasticOutput } from "../../ledger/commands.ts";
+import type { Admission, Destination } from "./admit.ts";
+
+/** A model that may serve a request: the ways to it in the order to try them, and its terms by the first. */
+export interface Leg {
+  readonly ways: readonly Destination[];
+  readonly admission: Admission;
+  /** What the client is told of the model's name, a sentence each. */
+  readonly warnings: readonly string[];
+}
+
+/** What is held for a request. */
+export interface Quote {
+  readonly amount: MicroCredits;
+  readonly elastic: ElasticOutput | undefined;
+}
+
+/** Credit that covers the request whichever of the models serves it. */
+export function dearestQuote([first, ...others]: readonly [Leg, ...Leg[]]): Quote {
+  let quote: Quote = first.admission;
+  for (const { admission } of others) quote = dearer(quote, admission);
+  return quote;
+}
+
+function dearer(a: Quote, b: Quote): Quote {
+  return {
+    amount: a.amount > b.amount ? a.amount : b.amount,
+    elastic: a.elastic && b.elastic ? roomier(a.elastic, b.elastic) : (a.elastic ?? b.elastic),
+  };
+}
+
+function roomier(a: ElasticOutput, b: ElasticOutput): ElasticOutput {
+  return {
+    tokenPrice: a.tokenPrice > b.tokenPrice ? a.tokenPrice : b.tokenPrice,
+    maxTokens: Math.max(a.maxTokens, b.maxTokens),
+    floorTokens: Math.max(a.floorTokens, b.floorTokens),
+  };
+}
+
+/** Room in a hold for a way that it may not have been made for. */
+export interface Room {
+  /** Output tokens for each choice; absent: as many as were asked for. */
+  readonly outputTokens: number | undefined;
+}
+
+/** The room that `hold` has by these terms; `undefined` where it does not cover them. */
+export function roomIn(hold: Hold, { amount, elastic }: Quote): Room | undefined {
+  if (amount > hold.amount) return undefined;
+  if (elastic === undefined) return { outputTokens: undefined };
+  const { tokenPrice, maxTokens, floorTokens } = elastic;
+  const paid = tokenPrice === 0n ? maxTokens : Number((hold.amount - amount) / tokenPrice);
+  return paid < floorTokens ? undefined : { outputTokens: Math.min(paid, maxTokens) };
+}
+
+/** Whether another model may serve where this one's refusal was `error`: it says what is wrong for this model alone. */
+export function isOfModelAlone(error: unknown): error is GatewayError {
+  return error instanceof GatewayError && error.status === 400;
+}

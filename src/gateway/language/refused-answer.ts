@@ -1,0 +1,35 @@
+import { GatewayError } from "../../core/errors.ts";
+import type { AnswerContext, RelayProtocol } from "../../protocols/protocol.ts";
+import type { UpstreamAnswer } from "../../providers/upstream.ts";
+
+const MAX_REFUSAL_BYTES = 1024 * 1024;
+
+/** Whether the answer has a good status and a content type that fits. */
+export function isAnswer({ status, contentType }: UpstreamAnswer, stream: boolean): boolean {
+  return (
+    status >= 200 && status < 300 && contentType.toLowerCase().includes(stream ? "text/event-stream" : "json")
+  );
+}
+
+/** The error for anything else. */
+export async function refusalOf(
+  answer: UpstreamAnswer,
+  stream: boolean,
+  protocol: Pick<RelayProtocol, "readRefusal">,
+  context: AnswerContext,
+): Promise<GatewayError> {
+  const { status, contentType, retryAfter } = answer;
+  if (status >= 300 && status < 400) {
+    const message = "The provider answered with a redirect, which is not followed.";
+    return new GatewayError("upstream_error", message, { operatorFault: true });
+  }
+  const isGood = status >= 200 && status < 300;
+  // A provider that answers a streamed request with JSON says what is wrong in it.
+  if (isGood && !(stream && contentType.toLowerCase().includes("json")))
+    return new GatewayError(
+      "upstream_error",
+      "The provider answered with something that is no model answer.",
+    );
+  const body = await answer.readAll(MAX_REFUSAL_BYTES);
+  return protocol.readRefusal({ status, body, retryAfter }, context);
+}

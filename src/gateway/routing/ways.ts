@@ -1,0 +1,39 @@
+import type { Model, Route } from "../../core/model.ts";
+import type { Credential, Provider } from "../../providers/provider.ts";
+import type { Offer } from "../offer.ts";
+import type { WayKey } from "./health.ts";
+
+/** A way to a model as it is called: by a route of it, with one of the provider's credentials. */
+export interface CalledWay {
+  readonly key: WayKey;
+  readonly route: Route;
+  /** Absent where the provider has one alone. */
+  readonly credential: Credential | undefined;
+}
+
+/** The ways by one route: one for each of the provider's credentials. */
+export function calledWays(
+  { id: model }: Model,
+  route: Route,
+  { id: provider, credentials }: Provider,
+): readonly CalledWay[] {
+  if (credentials === undefined)
+    return [{ key: { model, provider, credential: "" }, route, credential: undefined }];
+  return credentials.map((credential) => ({
+    key: { model, provider, credential: credential.name },
+    route,
+    credential,
+  }));
+}
+
+/** Whether some model of the offer can be reached in more ways than one. */
+export function hasChoices(offer: Offer): boolean {
+  return choices.getOrInsertComputed(offer, ({ catalog, providers }) =>
+    catalog.models.some((model) => {
+      const ways = model.routes.map((route) => providers.get(route.provider)?.credentials?.length ?? 1);
+      return ways.reduce((sum, count) => sum + count, 0) > 1;
+    }),
+  );
+}
+
+const choices = new WeakMap<Offer, boolean>();

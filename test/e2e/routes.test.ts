@@ -1,0 +1,424 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
+import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
+import { chatAnswer, chatStream, chatStreamAnswer } from "../upstream/chat-bytes.ts";
+import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
+import { resetAt } from "../upstream/faults.ts";
+
+// A model with two routes, of which the first has two credentials: which failure is answered by which other way, what is
+// charged for it, and when nothing is sent again.
+
+const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+const GOOD = chatAnswer({ words: ["Hello."], usage: USAGE });
+const GOOD_STREAM = chatStreamAnswer({ words: ["Hello."], usage: USAGE });
+
+/** Each server has one route: `first` by two credentials, `second` by one. */
+let first: UpstreamDouble;
+let second: UpstreamDouble;
+let gateway: TestGateway;
+let clock: FakeClock;
+
+beforeAll(async () => {
+  first = await startUpstreamDouble();
+  second = await startUpstreamDouble();
+});
+afterAll(async () => {
+  await first.close();
+  await second.close();
+});
+
+const settings = (more = ""): string => `
+providers:
+  first:
+    base_url: "${first.url}/v1"
+    api_key_env: FIRST_KEY
+    credentials: [{ env: FIRST_KEY_2 }]
+    models:
+      - { id: t/model, upstream_id: up-1, max_output: 100, prices: { input: 1, output: 2 } }
+      - { id: t/cheap, upstream_id: up-cheap, max_output: 100, prices: { input: 0.5, output: 1 } }
+  second:
+    base_url: "${second.url}/v1"
+    api_key_env: SECOND_KEY
+    models:
+      - { id: t/dear, upstream_id: up-dear, max_output: 100, prices: { input: 4, output: 8 } }
+routing:
+  models:
+    t/model:
+      routes:
+        - { provider: first }
+        - { provider: second, upstream_id: up-2 }
+${more}
+`;
+
+const ENVIRONMENT = { FIRST_KEY: "sk-first-1", FIRST_KEY_2: "sk-first-2", SECOND_KEY: "sk-second-1" };
+
+beforeEach(async () => {
+  first.reset();
+  second.reset();
+  clock = createFakeClock();
+  gateway = await startGateway({ settings: settings(), environment: ENVIRONMENT, clock });
+});
+afterEach(() => gateway.close());
+
+const BODY = { model: "t/model", messages: [{ role: "user", content: "Hi" }], max_tokens: 20 };
+
+/** The calls that each server got, by the credential that they came with. */
+function calls(): readonly string[] {
+  const all = [...first.requests, ...second.requests];
+  return all.map((request) => request.header("authorization")?.replace("Bearer sk-", "") ?? "none");
+}
+
+async function lastRow(): Promise<Json> {
+  const { json } = await gateway.admin("GET", "/requests?limit=1");
+  return json.data[0];
+}
+
+describe("a refusal is answered by another way, and charged once", () => {
+  const cases: readonly {
+    readonly name: string;
+    readonly answer: Answer;
+    readonly by: readonly string[];
+  }[] = [
+    { name: "401: by another credential", answer: jsonAnswer(401, {}), by: ["first-1", "first-2"] },
+    { name: "403: by another credential", answer: jsonAnswer(403, {}), by: ["first-1", "first-2"] },
+    { name: "404: by another route", answer: jsonAnswer(404, {}), by: ["first-1", "second-1"] },
+    { name: "408", answer: jsonAnswer(408, {}), by: ["first-1", "first-2"] },
+    { name: "425", answer: jsonAnswer(425, {}), by: ["first-1", "first-2"] },
+    { name: "429", answer: jsonAnswer(429, {}), by: ["first-1", "first-2"] },
+    { name: "500", answer: jsonAnswer(500, {}), by: ["first-1", "first-2"] },
+    { name: "503", answer: jsonAnswer(503, {}), by: ["first-1", "first-2"] },
+    { name: "529", answer: jsonAnswer(529, {}), by: ["first-1", "first-2"] },
+  ];
+  for (const { name, answer, by } of cases)
+    for (const stream of [false, true])
+      test(`${name} (${stream ? "streamed" : "plain"})`, async () => {
+        let count = 0;
+        first.handle(() => (count++ === 0 ? answer : stream ? GOOD_STREAM : GOOD));
+        second.handle(() => (stream ? GOOD_STREAM : GOOD));
+        const response = await gateway.chat({ ...BODY, stream });
+        expect(response.status).toBe(200);
+        expect(await response.text()).toContain("Hello.");
+        expect(calls()).toEqual(by);
+        await gateway.settled();
+        const row = await lastRow();
+        expect([row.outcome, row.attempts.length, row.attempts[0].status]).toEqual([
+          "completed",
+          2,
+          answer.status,
+        ]);
+        // 10 tokens at 1 and 5 at 2 USD a million.
+        expect(row.credit).toBe(0.2);
+      });
+});
+
+describe("what a provider may have done is not asked for again", () => {
+  const cases: readonly (readonly [name: string, answer: Answer, status: number])[] = [
+    ["a 502", jsonAnswer(502, {}), 502],
+    ["a 504", jsonAnswer(504, {}), 504],
+    ["a reset after the request", resetAt(GOOD, "start"), 502],
+    ["an answer that is none", jsonAnswer(200, { choices: "x" }), 502],
+    ["a 400", jsonAnswer(400, { error: { message: "No." } }), 400],
+    ["a 413", jsonAnswer(413, {}), 400],
+    ["a 451", jsonAnswer(451, {}), 400],
+  ];
+  for (const [name, answer, status] of cases)
+    test(name, async () => {
+      first.handle(() => answer);
+      second.handle(() => GOOD);
+      expect((await gateway.chat(BODY)).status).toBe(status);
+      expect(calls()).toEqual(["first-1"]);
+      await gateway.settled();
+      expect((await lastRow()).credit).toBe(0);
+    });
+
+  test("but where the operator allows it", async () => {
+    const allowed = settings("  unsafe_retries: [502, reset]");
+    const other = await startGateway({ settings: allowed, environment: ENVIRONMENT, clock });
+    let count = 0;
+    first.handle(() => (count++ === 0 ? jsonAnswer(502, {}) : resetAt(GOOD, "start")));
+    second.handle(() => GOOD);
+    expect((await other.chat(BODY)).status).toBe(200);
+    expect(calls()).toEqual(["first-1", "first-2", "second-1"]);
+    await other.close();
+  });
+});
+
+describe("a stream", () => {
+  const failing = (before: string): Answer =>
+    sseAnswer(`${before}data: {"error":{"message":"busy","type":"overloaded_error"}}\n\n`);
+
+  test("that says in place of content that it failed is asked for elsewhere", async () => {
+    first.handle(() => failing(`data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\n`));
+    second.handle(() => GOOD_STREAM);
+    const text = await (await gateway.chat({ ...BODY, stream: true })).text();
+    expect(text).toContain("Hello.");
+    expect(text).not.toContain("error");
+    expect(text.match(/"role":"assistant"/g)?.length).toBe(1);
+    expect(calls()).toEqual(["first-1", "first-2", "second-1"]);
+  });
+
+  test("of which the client has content ends with the failure", async () => {
+    first.handle(() => failing(`data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n`));
+    second.handle(() => GOOD_STREAM);
+    const text = await (await gateway.chat({ ...BODY, stream: true })).text();
+    expect(text).toContain("Hel");
+    expect(text).toContain('"finish_reason":"error"');
+    expect(calls()).toEqual(["first-1"]);
+  });
+
+  test("whose client was only kept waiting goes on elsewhere", async () => {
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    first.handle(() => promise);
+    second.handle(() => GOOD_STREAM);
+    const asked = gateway.chat({ ...BODY, stream: true });
+    await first.waitForRequest(1);
+    await clock.advance(15_000);
+    const response = await asked;
+    expect(response.status).toBe(200);
+    first.handle(() => jsonAnswer(503, {}));
+    resolve(jsonAnswer(503, {}));
+    expect(await response.text()).toContain("Hello.");
+    expect(calls()).toEqual(["first-1", "first-2", "second-1"]);
+  });
+});
+
+describe("bounds of retrying", () => {
+  test("three calls for one request, and the last refusal is the client's", async () => {
+    first.handle(() => jsonAnswer(500, {}));
+    second.handle(() => jsonAnswer(503, {}, { headers: [["retry-after", "7"]] }));
+    const response = await gateway.chat(BODY);
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "7"]);
+    expect(calls()).toEqual(["first-1", "first-2", "second-1"]);
+    await gateway.settled();
+    expect((await lastRow()).credit).toBe(0);
+  });
+
+  test("the budget of all requests together", async () => {
+    const none = settings("  retry_budget: 0");
+    const other = await startGateway({ settings: none, environment: ENVIRONMENT, clock });
+    first.handle(() => jsonAnswer(503, {}));
+    second.handle(() => GOOD);
+    expect((await other.chat(BODY)).status).toBe(503);
+    expect(calls()).toEqual(["first-1"]);
+    await other.close();
+  });
+
+  test("where every way is closed a request is refused at once: nothing is sent, and nothing is held", async () => {
+    first.handle(() => jsonAnswer(401, {}));
+    second.handle(() => jsonAnswer(401, {}));
+    expect((await gateway.chat(BODY)).status).toBe(502);
+    const sent = calls().length;
+    const rows = (await gateway.admin("GET", "/requests")).json.data.length;
+    const response = await gateway.chat(BODY);
+    const { error }: Json = await response.json();
+    expect([response.status, error.type]).toEqual([503, "overloaded_error"]);
+    // A second, and up to a tenth of it more.
+    expect(response.headers.get("retry-after")).toMatch(/^[12]$/);
+    expect(calls()).toHaveLength(sent);
+    expect((await gateway.admin("GET", "/requests")).json.data).toHaveLength(rows);
+    // Half a minute later one of them may be tried again, and is well.
+    first.handle(() => GOOD);
+    await clock.advance(30_000);
+    expect((await gateway.chat(BODY)).status).toBe(200);
+  });
+
+  test("a pause that the only way asks for is waited for, where it is short", async () => {
+    let count = 0;
+    const limited = jsonAnswer(429, {}, { headers: [["retry-after", "2"]] });
+    second.handle(() => (count++ === 0 ? limited : GOOD));
+    const asked = gateway.chat({ ...BODY, model: "t/dear" });
+    await second.waitForRequest(1);
+    await clock.advance(0);
+    await clock.advance(2_000);
+    expect((await asked).status).toBe(200);
+    expect(calls()).toEqual(["second-1", "second-1"]);
+  });
+
+  test("and not where it is long", async () => {
+    second.handle(() => jsonAnswer(429, {}, { headers: [["retry-after", "20"]] }));
+    const response = await gateway.chat({ ...BODY, model: "t/dear" });
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "20"]);
+    expect(calls()).toEqual(["second-1"]);
+  });
+});
+
+describe("another model serves", () => {
+  test("that the caller names: the dearest is held, the one that served is charged and named", async () => {
+    first.handle(() => jsonAnswer(503, {}));
+    second.handle(() => GOOD);
+    const response = await gateway.chat({ ...BODY, model: "t/cheap", models: ["t/dear"] });
+    const answer: Json = await response.json();
+    expect([response.status, answer.model]).toEqual([200, "t/dear"]);
+    expect(response.headers.get("warning")).toContain("t/cheap failed, and t/dear serves");
+    // 10 tokens at 4 and 5 at 8 USD a million.
+    expect(answer.credit).toBe(0.8);
+    await gateway.settled();
+    const row = await lastRow();
+    expect([row.model, row.provider, row.credit]).toEqual(["t/dear", "second", 0.8]);
+    expect(await gateway.admin("GET", "/audit")).toMatchObject({ json: { ok: true } });
+    for (const request of [...first.requests, ...second.requests])
+      expect(request.json()).not.toHaveProperty("models");
+  });
+
+  test("in place of `model`, from a list alone", async () => {
+    first.handle(() => GOOD);
+    const { model: _model, ...rest } = BODY;
+    const answer: Json = await (await gateway.chat({ ...rest, models: ["t/cheap", "t/dear"] })).json();
+    expect([answer.model, answer.credit]).toEqual(["t/cheap", 0.1]);
+  });
+
+  test("in every format", async () => {
+    first.handle(() => jsonAnswer(503, {}));
+    second.handle(() => GOOD);
+    const asked = [
+      ["/api/v1/messages", { ...BODY, model: "t/cheap", models: ["t/dear"] }, {}],
+      ["/api/v1/responses", { model: "t/cheap", models: ["t/dear"], input: "Hi" }, {}],
+      [
+        "/api/v1/models/t/cheap:generateContent",
+        { contents: [{ role: "user", parts: [{ text: "Hi" }] }] },
+        { "x-switchyard-models": "t/dear" },
+      ],
+    ] as const;
+    for (const [path, body, headers] of asked) {
+      const response = await gateway.post(path, body, { headers: { ...headers } });
+      const answer: Json = await response.json();
+      expect([path, response.status, answer.model ?? answer.modelVersion]).toEqual([path, 200, "t/dear"]);
+    }
+  });
+
+  test("that cannot take the request is left out, with a warning that names it", async () => {
+    first.handle(() => GOOD);
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
+    const content = [{ type: "text", text: "Hi" }, image];
+    const asked = { ...BODY, model: "openai/gpt-5.6-luna", models: ["t/cheap"], max_tokens: 20 };
+    const response = await gateway.chat({ ...asked, messages: [{ role: "user", content }] });
+    // Neither takes it: gpt has no live provider here, t/cheap no images. The first refusal is told.
+    expect(response.status).toBe(400);
+    const served = await gateway.chat(asked);
+    expect([served.status, ((await served.json()) as Json).model]).toEqual([200, "t/cheap"]);
+    expect(served.headers.get("warning")).toContain("openai/gpt-5.6-luna");
+  });
+
+  test("never one that the key may not use", async () => {
+    const { json } = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "one",
+      models: ["t/cheap"],
+    });
+    const headers = { authorization: `Bearer ${json.key}` };
+    const response = await gateway.chat({ ...BODY, model: "t/cheap", models: ["t/dear"] }, { headers });
+    const { error }: Json = await response.json();
+    expect([response.status, error.code]).toEqual([400, "model_not_allowed"]);
+    expect(calls()).toEqual([]);
+  });
+
+  for (const [models, says] of [
+    ["t/dear", "models must be a list of 1 to 5 models"],
+    [[], "models must be a list of 1 to 5 models"],
+    [Array.from({ length: 6 }, () => "t/dear"), "models must be a list of 1 to 5 models"],
+    [["t/dear", 1], "models[1] must be the name of a model"],
+    [["t/none"], "t/none"],
+  ] as const)
+    test(`a list of ${JSON.stringify(models).slice(0, 40)} is a 400`, async () => {
+      const response = await gateway.chat({ ...BODY, models });
+      const { error }: Json = await response.json();
+      expect(response.status).toBe(400);
+      expect(error.message).toContain(says);
+    });
+
+  test("that the operator names", async () => {
+    const named = settings("    t/cheap: { fallback: [t/dear] }");
+    const other = await startGateway({ settings: named, environment: ENVIRONMENT, clock });
+    first.handle(() => jsonAnswer(503, {}));
+    second.handle(() => GOOD_STREAM);
+    const text = await (await other.chat({ ...BODY, model: "t/cheap", stream: true })).text();
+    expect(text).toContain('"model":"t/dear"');
+    expect(text).toContain('"credit":0.8');
+    await other.close();
+  });
+});
+
+test("a caller may choose the order only by a key that may", async () => {
+  second.handle(() => GOOD);
+  first.handle(() => GOOD);
+  const headers = { "x-switchyard-route": "cost" };
+  const refused = await gateway.chat(BODY, { headers });
+  expect([refused.status, ((await refused.json()) as Json).error.param]).toEqual([400, "x-switchyard-route"]);
+  const { json } = await gateway.admin("POST", "/keys", {
+    account_id: gateway.accountId,
+    name: "r",
+    routes: true,
+  });
+  const authorization = `Bearer ${json.key}`;
+  const wrong = await gateway.chat(BODY, { headers: { authorization, "x-switchyard-route": "best" } });
+  expect(wrong.status).toBe(400);
+  const cheap = settings().replace(
+    "upstream_id: up-2 }",
+    "upstream_id: up-2, cost: { input: 0.1, output: 0.2 } }",
+  );
+  const other = await startGateway({ settings: cheap, environment: ENVIRONMENT, clock });
+  const made = await other.admin("POST", "/keys", { account_id: other.accountId, name: "r", routes: true });
+  const chosen = await other.chat(BODY, {
+    headers: { ...headers, authorization: `Bearer ${made.json.key}` },
+  });
+  expect(chosen.status).toBe(200);
+  expect(calls()).toEqual(["second-1"]);
+  await other.close();
+});
+
+test("a body that is too large to be kept is sent once", async () => {
+  first.handle(() => jsonAnswer(503, {}));
+  second.handle(() => GOOD);
+  const long = "x".repeat(5 * 1024 * 1024);
+  const response = await gateway.chat({ ...BODY, messages: [{ role: "user", content: long }] });
+  expect([response.status, calls().length]).toEqual([503, 1]);
+});
+
+test("requests for embeddings take another way, too", async () => {
+  const vectors = {
+    object: "list",
+    model: "e",
+    data: [{ object: "embedding", index: 0, embedding: [1, 0] }],
+    usage: { prompt_tokens: 3, total_tokens: 3 },
+  };
+  const own = `
+providers:
+  first:
+    base_url: "${first.url}/v1"
+    api_key_env: FIRST_KEY
+    models: [{ id: t/vectors, category: embedding, embedding: { dimensions: 2, most_texts: 9 }, prices: { input: 1 } }]
+  second: { base_url: "${second.url}/v1", api_key_env: SECOND_KEY, models: [{ id: t/other, prices: { input: 1, output: 1 } }] }
+routing: { models: { t/vectors: { routes: [{ provider: first }, { provider: second, upstream_id: v2 }] } } }
+`;
+  const other = await startGateway({ settings: own, environment: ENVIRONMENT, clock });
+  first.handle(() => jsonAnswer(500, {}));
+  second.handle(() => jsonAnswer(200, vectors));
+  const response = await other.post("/api/v1/embeddings", { model: "t/vectors", input: "Hi" });
+  expect([response.status, calls()]).toEqual([200, ["first-1", "second-1"]]);
+  expect(second.requests.map((request) => (request.json() as Json).model)).toEqual(["v2"]);
+  await other.close();
+});
+
+test("of what several requests have in common the same way is asked, while its provider has it in its cache", async () => {
+  const cached = settings().replace("t/model:\n", "t/model:\n      by: weight\n      sticky: true\n");
+  const other = await startGateway({ settings: cached, environment: ENVIRONMENT, clock });
+  first.handle(() => GOOD);
+  second.handle(() => GOOD);
+  const ask = (text: string) => other.chat({ ...BODY, messages: [{ role: "user", content: text }] });
+  for (let i = 0; i < 8; i += 1) await ask("The same beginning");
+  expect(new Set(calls()).size).toBe(1);
+  for (let i = 0; i < 40; i += 1) await ask(`Another beginning ${i}`);
+  expect(new Set(calls()).size).toBe(3);
+  await other.close();
+});
+
+test("a stream in another format ends as its own caller knows it, whichever way served", async () => {
+  first.handle(() => jsonAnswer(503, {}));
+  second.handle(() => sseAnswer(chatStream({ words: ["Hello."], usage: USAGE })));
+  const response = await gateway.post("/api/v1/messages", { ...BODY, stream: true });
+  const text = await response.text();
+  expect(text).toContain("event: message_stop");
+  expect(text).toContain("Hello.");
+  expect(text.match(/event: message_start/g)).toHaveLength(1);
+});

@@ -14,6 +14,7 @@ import type {
   RequestTimeline,
   ServedModel,
   Settle,
+  Void,
 } from "./commands.ts";
 import { createEnds } from "./ends.ts";
 import type { OpenHolds } from "./open-holds.ts";
@@ -83,49 +84,14 @@ export interface LedgerParts {
 }
 
 /** The ledger over the one writer. */
-export function createLedger({
-  writer,
-  openHolds,
-  clock,
-  random,
-  failpoint,
-  bootId,
-  holdLifetimeMs,
-}: LedgerParts): Ledger {
-  const rulesText = createRulesText();
+export function createLedger(parts: LedgerParts): Ledger {
+  const { writer, openHolds, clock, random, failpoint } = parts;
   const nextHoldId = holdSeries(random);
+  const commands = createCommands(parts);
   const { setAside, end, charge } = createEnds(writer, clock);
-
-  const holdCommand = (request: HoldRequest, hold: string): HoldCredit => {
-    const nowMs = clock.nowMs();
-    return {
-      kind: "hold",
-      hold,
-      account: request.accountId,
-      key: request.keyId,
-      requestId: request.requestId,
-      boot: bootId,
-      amount: request.amount,
-      ...(request.elastic === undefined ? {} : { elastic: request.elastic }),
-      expectedCost: request.expectedCost,
-      priceVersion: request.snapshot.version,
-      model: request.model.id,
-      priceRules: rulesText(request.snapshot),
-      nowMs,
-      // By the clock that is ahead: setting the machine's time never shortens it below a request's time.
-      expiresAtMs: Math.max(nowMs, clock.steadyMs()) + holdLifetimeMs(),
-    };
-  };
-
-  const servedModel = ({ model, snapshot }: Served): ServedModel => ({
-    model: model.id,
-    priceVersion: snapshot.version,
-    priceRules: rulesText(snapshot),
-  });
-
   return {
     async hold(request) {
-      const command = holdCommand(request, nextHoldId());
+      const command = commands.hold(request, nextHoldId());
       const { hold: id, account, key } = command;
       failpoint("hold.before_submit");
       const answer = await (openHolds === undefined ? setAside(command) : openHolds.hold(command, setAside));
@@ -141,9 +107,58 @@ export function createLedger({
       } as Hold;
     },
 
-    async settle(hold, { delivered, used, usage, flags, outcome, timeline, served, cost }) {
+    async settle(hold, settlement) {
       failpoint("settle.before_submit");
-      const settlement: Settle = {
+      const command = commands.settle(hold, settlement);
+      const answer = await (settlement.delivered ? end(command) : charge(command));
+      failpoint("settle.after_commit");
+      if (!answer.ok) throw new Error(`The hold ${hold.id} could not be settled: ${answer.reason}.`);
+      return answer.charged;
+    },
+
+    async void(hold, how) {
+      const answer = await end(commands.void(hold, how));
+      if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);
+    },
+  };
+}
+
+/** Makes the commands of requests, with the time. */
+function createCommands({
+  clock,
+  bootId,
+  holdLifetimeMs,
+}: Pick<LedgerParts, "clock" | "bootId" | "holdLifetimeMs">) {
+  const rulesText = createRulesText();
+  const servedModel = ({ model, snapshot }: Served): ServedModel => ({
+    model: model.id,
+    priceVersion: snapshot.version,
+    priceRules: rulesText(snapshot),
+  });
+  return {
+    hold(request: HoldRequest, hold: string): HoldCredit {
+      const nowMs = clock.nowMs();
+      return {
+        kind: "hold",
+        hold,
+        account: request.accountId,
+        key: request.keyId,
+        requestId: request.requestId,
+        boot: bootId,
+        amount: request.amount,
+        ...(request.elastic === undefined ? {} : { elastic: request.elastic }),
+        expectedCost: request.expectedCost,
+        priceVersion: request.snapshot.version,
+        model: request.model.id,
+        priceRules: rulesText(request.snapshot),
+        nowMs,
+        // By the clock that is ahead: setting the machine's time never shortens it below a request's time.
+        expiresAtMs: Math.max(nowMs, clock.steadyMs()) + holdLifetimeMs(),
+      };
+    },
+
+    settle(hold: Hold, { used, usage, flags, outcome, timeline, served, cost }: Settlement): Settle {
+      return {
         kind: "settle",
         hold: hold.id,
         account: hold.accountId,
@@ -157,14 +172,10 @@ export function createLedger({
         cost,
         nowMs: clock.nowMs(),
       };
-      const answer = await (delivered ? end(settlement) : charge(settlement));
-      failpoint("settle.after_commit");
-      if (!answer.ok) throw new Error(`The hold ${hold.id} could not be settled: ${answer.reason}.`);
-      return answer.charged;
     },
 
-    async void(hold, { outcome, timeline, served, cost }) {
-      const answer = await end({
+    void(hold: Hold, { outcome, timeline, served, cost }: RequestEnd): Void {
+      return {
         kind: "void",
         hold: hold.id,
         account: hold.accountId,
@@ -174,8 +185,7 @@ export function createLedger({
         served: served && servedModel(served),
         cost,
         nowMs: clock.nowMs(),
-      });
-      if (!answer.ok) throw new Error(`The hold ${hold.id} could not be voided: ${answer.reason}.`);
+      };
     },
   };
 }

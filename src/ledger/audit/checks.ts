@@ -36,7 +36,6 @@ export async function checkBooks(tx: Database, engine: Engine, request: AuditReq
   const accounts = await accountsOf(tx, marks);
   const keys = await keysOf(tx, marks);
   const entries = await entryFaults(tx, marks);
-  const requests = await requestFaults(tx, marks);
   const overdue = await overdueHolds(tx, nowMs);
   const strays = full ? await strayRows(tx) : [];
   const misallotted = await allotmentFaults(tx);
@@ -95,18 +94,7 @@ export async function checkBooks(tx: Database, engine: Engine, request: AuditReq
       "the balances together are what came in less what was charged",
       "the balances together are not what the entries come to",
     ),
-    check(
-      "I12",
-      requests,
-      "what each request was told that it costs is its charge in the ledger, and what was given up is booked as lost",
-      "the request's charge or its loss is not the ledger's",
-    ),
-    check(
-      "prices",
-      await priceFaults(tx, marks),
-      "every request has the prices of its hold, or those of another model that served, and their rules are stored",
-      "the request's prices are not its hold's, or their rules are not stored, or its cost is below nothing",
-    ),
+    ...(await requestChecks(tx, marks)),
     check(
       "spent",
       keys.filter((row) => row.spent !== row.marked + row.charged).map((row) => row.id),
@@ -120,6 +108,24 @@ export async function checkBooks(tx: Database, engine: Engine, request: AuditReq
     checks: [...checks, await gapsCheck(tx)],
     marks: isRight ? marksOf(accounts, keys, nowMs) : [],
   };
+}
+
+/** Whether requests have what their holds and the ledger say. */
+async function requestChecks(tx: Database, marks: Marks): Promise<readonly Check[]> {
+  return [
+    check(
+      "I12",
+      await requestFaults(tx, marks),
+      "what each request was told that it costs is its charge in the ledger, and what was given up is booked as lost",
+      "the request's charge or its loss is not the ledger's",
+    ),
+    check(
+      "prices",
+      await priceFaults(tx, marks),
+      "every request has the prices of its hold, or those of another model that served, and their rules are stored",
+      "the request's prices are not its hold's, or their rules are not stored, or its cost is below nothing",
+    ),
+  ];
 }
 
 /** Whether the tables have all that a journal had. A gap fails every audit until an operator has deleted its row. */

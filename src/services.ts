@@ -16,6 +16,7 @@ import type { Random } from "./core/random.ts";
 import { createRequestMemory } from "./core/bytes/request-memory.ts";
 import type { Config, Environment } from "./environment.ts";
 import type { Admin } from "./gateway/admin/admin.ts";
+import { listRoutes } from "./gateway/admin/routes.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/offer.ts";
 import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
@@ -133,6 +134,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   metrics.readState({ memory, calls, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,
+    modelRoutes: (filter) => listRoutes(offer(), routing.health.snapshot(), filter),
     memory,
     addresses: openAddresses(config),
     authenticate: (text) => books.keys.remembered(text) ?? books.keys.authenticate(text),

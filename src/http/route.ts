@@ -4,6 +4,7 @@ import type { Clock } from "../core/time/clock.ts";
 import type { MemoryShare, RequestMemory } from "../core/bytes/request-memory.ts";
 import type { LogFields } from "../core/log/log.ts";
 import type { Admin } from "../gateway/admin/admin.ts";
+import type { RouteFilter, RouteView } from "../gateway/admin/routes.ts";
 import type { AddressLimiter } from "../limits/addresses.ts";
 import type { CountServices } from "../gateway/language/count-tokens.ts";
 import type { MediaServices } from "../gateway/media/task.ts";
@@ -26,6 +27,8 @@ export interface EdgeServices {
   /** The file that a signed URL names; throws `permission_error` for every other URL. */
   readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
   readonly admin: Admin;
+  /** The ways to the models that are served, as the operator sees them. */
+  readonly modelRoutes: (filter: RouteFilter) => readonly RouteView[];
   /** The caller that a key belongs to, or why it is not a live key. */
   readonly authenticate: (key: string) => Caller | KeyFault | Promise<Caller | KeyFault>;
   readonly isAdminToken: (token: string) => boolean;

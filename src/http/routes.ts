@@ -4,6 +4,7 @@ import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
 import { requestsRoute } from "./routes/admin/requests.ts";
+import { routesRoute } from "./routes/admin/routes.ts";
 import { tasksRoute } from "./routes/admin/tasks.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
@@ -35,6 +36,7 @@ export const ROUTES: readonly Route[] = [
   ...keyRoutes,
   requestsRoute,
   tasksRoute,
+  routesRoute,
   auditRoute,
   ...serviceRoutes(() => ROUTES),
 ];

@@ -50,6 +50,7 @@ test.skipIf(Bun.which("curl") === null)(
       { limits: { requests_per_minute: 60, tokens_per_minute: 100_000, concurrency: 4 } },
       { data: expect.arrayContaining([expect.objectContaining({ name: "search, production" })]) },
       { revoked: true },
+      { data: [{ model: "openai/gpt-5.6-luna", credential: null, state: "healthy", calls: 0 }] },
       { data: [] },
       { data: [] },
       { ok: true },

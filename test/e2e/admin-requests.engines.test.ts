@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite, type TestPlace } from "../gateway/engines.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { executeAt } from "../ledger/books.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { type UpstreamDouble, startUpstreamDouble } from "../upstream/double.ts";
 
@@ -47,6 +48,18 @@ describeOnEngineOfSuite("GET /admin/v1/requests", (engine) => {
     expect(times).toEqual(times.toSorted((a, b) => a - b));
   });
 
+  test("shows what it cost the operator, to the last digit, and null where that is not known", async () => {
+    const { id } = await ask();
+    expect((await list(`?id=${id}`)).data[0].cost).toBeNull();
+    for (const [micro, cost] of [
+      ["1234567", 1.234567],
+      ["0", 0],
+    ] as const) {
+      await executeAt(place.place, `update requests set cost = ${micro}`);
+      expect((await list(`?id=${id}`)).data[0].cost).toBe(cost);
+    }
+  });
+
   test("gives the newest first, page by page, none twice and none missing", async () => {
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.unshift((await ask()).id);
@@ -60,20 +73,23 @@ describeOnEngineOfSuite("GET /admin/v1/requests", (engine) => {
     expect(seen).toEqual(ids);
   });
 
-  test("can be asked for by id, account, key, model and outcome", async () => {
+  test("can be asked for by id, account, key, model, provider and outcome", async () => {
     const first = await ask();
     await ask("openai/gpt-5.6-sol");
     const count = async (query: string): Promise<number> => (await list(query)).data.length;
     expect(await count(`?id=${first.id}`)).toBe(1);
     expect(await count(`?account_id=${gateway.accountId}`)).toBe(2);
     expect(await count(`?key_id=${gateway.keyId}&model=openai/gpt-5.6-sol`)).toBe(1);
+    expect(await count("?provider=openai")).toBe(2);
     expect(await count("?outcome=completed")).toBe(2);
-    for (const query of ["?id=none", "?account_id=none", "?key_id=none", "?model=none", "?outcome=none"])
+    for (const query of ["id", "account_id", "key_id", "model", "provider", "outcome"].map(
+      (of) => `?${of}=none`,
+    ))
       expect(await count(query)).toBe(0);
   });
 
   test("a cursor, a limit or a text that cannot be is a 400, and a key is no admin token", async () => {
-    for (const query of ["?after=x", "?limit=0", "?limit=1001", "?id=%00"])
+    for (const query of ["?after=x", "?limit=0", "?limit=1001", "?id=%00", "?provider=%00"])
       expect((await gateway.admin("GET", `/requests${query}`)).status).toBe(400);
     const response = await fetch(`${gateway.url}/admin/v1/requests`, {
       headers: { authorization: `Bearer ${gateway.key}` },

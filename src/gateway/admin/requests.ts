@@ -13,6 +13,8 @@ export interface RequestView {
   readonly provider: string | null;
   readonly outcome: string;
   readonly credit: number;
+  /** What the operator owes the provider, in credits; null where that is not known. */
+  readonly cost: number | null;
   readonly price_version: string;
   /** Counts by bucket; a bucket that is absent is empty. */
   readonly usage: Readonly<Record<string, number>>;
@@ -39,6 +41,7 @@ export interface RequestFilter {
   readonly account_id?: string;
   readonly key_id?: string;
   readonly model?: string;
+  readonly provider?: string;
   readonly outcome?: string;
 }
 
@@ -55,7 +58,7 @@ export async function listRequests(
     .limit(limit + 1);
   const cursor = readCursor(after);
   if (cursor !== undefined) query = query.where("seq", "<", cursor);
-  for (const field of ["id", "account_id", "key_id", "model", "outcome"] as const) {
+  for (const field of ["id", "account_id", "key_id", "model", "provider", "outcome"] as const) {
     const value = filter[field];
     if (value !== undefined) query = query.where(field, "=", value);
   }
@@ -75,6 +78,7 @@ function requestView(row: Omit<RequestRow, "seq">): RequestView {
     provider: row.provider,
     outcome: row.outcome,
     credit: creditsNumber(row.charge),
+    cost: row.cost === null ? null : creditsNumber(row.cost),
     price_version: row.price_version,
     usage: JSON.parse(row.usage ?? "{}") as Record<string, number>,
     flags: JSON.parse(row.flags ?? "[]") as string[],

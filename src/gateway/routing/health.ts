@@ -6,7 +6,8 @@ import { createPause, type PauseLengths } from "./pause.ts";
 import type { RoutingSettings } from "./settings.ts";
 
 /** `cooling`: the provider asked for a pause, or does not know the model. `open`: the credential's breaker is. */
-export type State = "healthy" | "cooling" | "open";
+export const STATES = ["healthy", "cooling", "open"] as const;
+export type State = (typeof STATES)[number];
 
 /** What a call is made on, by name. */
 export interface WayKey {

@@ -56,4 +56,4 @@ export function createRouting(parts: RoutingParts): Routing {
 }
 
 /** Of a model without a setting of its own. */
-const AS_LISTED = { by: "order", sticky: false } as const;
+export const AS_LISTED: Required<Model>["routing"] = { by: "order", sticky: false, fallback: [] };

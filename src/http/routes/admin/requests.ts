@@ -12,13 +12,17 @@ const RequestSchema = Type.Object(
     id: Type.String({ description: "As in x-request-id" }),
     account_id: Type.String(),
     key_id: Type.String(),
-    model: Type.String(),
+    model: Type.String({ description: "The one that served" }),
     provider: NullableText,
     outcome: Type.String({
       description:
         "completed, cancelled, client_gone, process_died, expired, unwritten, unfinished_upstream, or the type of the error",
     }),
     credit: Type.Number({ description: "What was charged" }),
+    cost: Type.Union([Type.Number(), Type.Null()], {
+      description:
+        "Credits that you owe the provider, by the cost of its route; null where that is not known",
+    }),
     price_version: Type.String({ description: "Names the prices it was charged by" }),
     usage: Type.Record(Type.String(), Type.Number(), {
       description: "Counts by bucket; an absent one is empty",
@@ -41,7 +45,7 @@ const RequestSchema = Type.Object(
   { title: "Request" },
 );
 
-const FILTERS = ["id", "account_id", "key_id", "model", "outcome"] as const;
+const FILTERS = ["id", "account_id", "key_id", "model", "provider", "outcome"] as const;
 
 /** Paid requests and how they ended. */
 export const requestsRoute: Route = {

@@ -1,0 +1,118 @@
+import type { Category, Model, Route, RouteOrder } from "../../core/model.ts";
+import type { Credential } from "../../providers/provider.ts";
+import type { Offer } from "../offer.ts";
+import type { State, WayKey, WaySnapshot } from "../routing/health.ts";
+import { AS_LISTED } from "../routing/routing.ts";
+
+/** A way to a model as the admin interface shows it: never a credential itself. */
+export interface RouteView {
+  readonly model: string;
+  readonly category: Category;
+  readonly provider: string;
+  /** The variable of the credential; null where the provider has but one. */
+  readonly credential: string | null;
+  readonly upstream_id: string;
+  /** The formats in which the provider serves it, the preferred first, by their names in the settings. */
+  readonly formats: readonly string[];
+  readonly weight: number;
+  readonly cost_known: boolean;
+  readonly by: RouteOrder;
+  readonly sticky: boolean;
+  readonly fallback: readonly string[];
+  /** How it fares in this process; null of images and videos, whose providers are asked task by task. */
+  readonly state: State | null;
+  readonly until: number | null;
+  readonly failures: number | null;
+  readonly latency_ms: number | null;
+  readonly calls: number | null;
+  readonly failed: number | null;
+  readonly last_failure: {
+    readonly reason: string;
+    readonly status: number | null;
+    readonly at: number;
+  } | null;
+}
+
+/** A filter of ways; an absent member is not asked. */
+export interface RouteFilter {
+  readonly model?: string;
+  readonly provider?: string;
+}
+
+/** A route by one of its provider's credentials. */
+interface OfferedWay {
+  readonly model: Model;
+  readonly route: Route;
+  readonly credential: Pick<Credential, "name"> & Partial<Credential>;
+}
+
+/** The ways of an offer, with how they fare by `snapshot`: models in their order, each by its routes and their credentials. */
+export function listRoutes(
+  offer: Offer,
+  snapshot: readonly WaySnapshot[],
+  { model, provider }: RouteFilter,
+): readonly RouteView[] {
+  const known = new Map(snapshot.map((way) => [nameOf(way), way]));
+  return [...waysOf(offer)]
+    .filter((way) => model === undefined || way.model.id === model)
+    .filter((way) => provider === undefined || way.route.provider === provider)
+    .map((way) => viewOf(way, known.get(nameOf(keyOf(way)))));
+}
+
+function* waysOf({ catalog, providers, mediaProviders }: Offer): Iterable<OfferedWay> {
+  for (const model of catalog.models)
+    for (const route of model.routes) {
+      const provider = providers.get(route.provider);
+      if (model.media !== undefined) {
+        if (mediaProviders.has(route.provider)) yield { model, route, credential: { name: "" } };
+      } else if (provider !== undefined)
+        for (const credential of provider.credentials ?? [{ name: "", protocols: provider.protocols }])
+          yield { model, route, credential };
+    }
+}
+
+function keyOf({ model, route, credential }: OfferedWay): WayKey {
+  return { model: model.id, provider: route.provider, credential: credential.name };
+}
+
+function nameOf({ model, provider, credential }: WayKey): string {
+  return JSON.stringify([model, provider, credential]);
+}
+
+function viewOf({ model, route, credential }: OfferedWay, way: WaySnapshot | undefined): RouteView {
+  const { by, sticky, fallback } = model.routing ?? AS_LISTED;
+  const isLanguage = model.category === "language";
+  const spoken = isLanguage ? (credential.protocols ?? []) : [];
+  return {
+    model: model.id,
+    category: model.category,
+    provider: route.provider,
+    credential: credential.name === "" ? null : credential.name,
+    upstream_id: route.upstreamId,
+    formats: spoken
+      .filter(({ id }) => route.protocols?.includes(id) !== false)
+      .map(({ id }) => id.replace(/^compat_/, "")),
+    weight: route.weight ?? 1,
+    cost_known: route.cost !== undefined,
+    by,
+    sticky,
+    fallback,
+    state: way?.state ?? null,
+    until: inSeconds(way?.untilMs ?? null),
+    failures: way?.failures ?? null,
+    latency_ms: way?.latencyMs ?? null,
+    calls: way?.calls ?? null,
+    failed: way?.failed ?? null,
+    last_failure: failureOf(way),
+  };
+}
+
+function failureOf(way: WaySnapshot | undefined): RouteView["last_failure"] {
+  if (way === undefined || way.lastFailure === null) return null;
+  const { reason, status, atMs } = way.lastFailure;
+  return { reason, status, at: atMs / 1000 };
+}
+
+function inSeconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1000;
+}

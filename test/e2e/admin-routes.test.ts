@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { chatAnswer } from "../upstream/chat-bytes.ts";
+import { type UpstreamDouble, startUpstreamDouble } from "../upstream/double.ts";
+
+const MODEL = "openai/gpt-5.6-luna";
+const SECOND_KEY = "sk-second-canary-91d20e";
+
+const SETTINGS = `
+providers:
+  openai:
+    credentials:
+      - { env: OPENAI_SECOND, concurrency: 3 }
+  mirror:
+    protocols: [messages, chat_completions]
+    base_url: { messages: "http://127.0.0.1:9", chat_completions: "http://127.0.0.1:9/v1" }
+    models: [{ id: mirror/own, prices: { input: 1, output: 1 } }]
+routing:
+  models:
+    ${MODEL}:
+      by: weight
+      sticky: true
+      routes:
+        - { provider: openai, weight: 3, cost: { input: 1, output: 2 } }
+        - { provider: mirror, upstream_id: luna, protocols: [chat_completions] }
+      fallback: [openai/gpt-5.6-sol]
+`;
+
+describe("GET /admin/v1/routes", () => {
+  let double: UpstreamDouble;
+  let gateway: TestGateway;
+  beforeEach(async () => {
+    double = await startUpstreamDouble();
+    double.handle(() => chatAnswer({ words: ["a"] }));
+    gateway = await startGateway({
+      openai: `${double.url}/v1`,
+      environment: { OPENAI_SECOND: SECOND_KEY, FAL_KEY: "fal-canary" },
+      settings: SETTINGS,
+    });
+  });
+  afterEach(async () => {
+    await gateway.close();
+    await double.close();
+  });
+
+  const list = async (query = ""): Promise<Json[]> =>
+    (await gateway.admin("GET", `/routes${query}`)).json.data;
+
+  const unused = {
+    state: "healthy",
+    until: null,
+    failures: 0,
+    latency_ms: null,
+    calls: 0,
+    failed: 0,
+    last_failure: null,
+  };
+  const ofLuna = {
+    model: MODEL,
+    category: "language",
+    by: "weight",
+    sticky: true,
+    fallback: ["openai/gpt-5.6-sol"],
+    ...unused,
+  };
+
+  test("lists each route of a model by each credential of its provider, named by its variable", async () => {
+    const openai = {
+      ...ofLuna,
+      provider: "openai",
+      upstream_id: "gpt-5.6-luna",
+      weight: 3,
+      cost_known: true,
+    };
+    const formats = ["responses", "chat_completions"];
+    expect(
+      (await list(`?model=${MODEL}`)).map((row) => ({ ...row, formats: row.formats.toSorted() })),
+    ).toEqual([
+      { ...openai, credential: "OPENAI_API_KEY", formats: formats.toSorted() },
+      { ...openai, credential: "OPENAI_SECOND", formats: formats.toSorted() },
+      {
+        ...ofLuna,
+        provider: "mirror",
+        credential: null,
+        upstream_id: "luna",
+        formats: ["chat_completions"],
+        weight: 1,
+        cost_known: false,
+      },
+    ]);
+  });
+
+  test("lists models of every kind; of images and videos no state is known", async () => {
+    const rows = await list();
+    expect(new Set(rows.map(({ category }) => category))).toEqual(
+      new Set(["language", "embedding", "image", "video"]),
+    );
+    const { models } = gateway.services.offer().catalog;
+    expect(new Set(rows.map(({ model }) => model))).toEqual(new Set(models.map(({ id }) => id)));
+    for (const { category, formats, by, sticky, fallback, model, ...row } of rows) {
+      const isMedia = category === "image" || category === "video";
+      expect(formats.length > 0).toBe(category === "language");
+      if (model !== MODEL) expect([by, sticky, fallback]).toEqual(["order", false, []]);
+      expect(row).toMatchObject(
+        isMedia ? { credential: null, state: null, failures: null, calls: null, failed: null } : unused,
+      );
+    }
+  });
+
+  test("can be asked for by model and provider, and has nothing for names that there are not", async () => {
+    expect(await list(`?model=${MODEL}&provider=mirror`)).toHaveLength(1);
+    expect((await list("?provider=openai")).every(({ provider }) => provider === "openai")).toBe(true);
+    expect([await list("?model=none"), await list("?provider=none")]).toEqual([[], []]);
+  });
+
+  test("shows the offer of the moment: a change of the settings is in it at once", async () => {
+    const settings = SETTINGS.replace("by: weight", "by: cost").replace(/ +- \{ provider: mirror.*\n/, "");
+    writeFileSync(join(gateway.home, "..", "switchyard.yaml"), settings);
+    gateway.services.reload();
+    const rows = await list(`?model=${MODEL}`);
+    expect(rows.map(({ provider, by }) => [provider, by])).toEqual([
+      ["openai", "cost"],
+      ["openai", "cost"],
+    ]);
+  });
+
+  test("shows no credential, and is for the admin token alone", async () => {
+    const text = JSON.stringify(await list());
+    for (const secret of [UPSTREAM_KEY, SECOND_KEY, "fal-canary"]) expect(text).not.toContain(secret);
+    for (const authorization of [`Bearer ${gateway.key}`, "Bearer adm-wrong", undefined]) {
+      const headers = authorization === undefined ? {} : { authorization };
+      expect((await fetch(`${gateway.url}/admin/v1/routes`, { headers })).status).toBe(401);
+    }
+  });
+});

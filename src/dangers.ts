@@ -45,9 +45,15 @@ export function refusePassword(name: string, address: string): void {
   }
 }
 
+/** Where the gateway listens, and where it shows metrics. */
+interface Listening {
+  readonly host: string;
+  readonly metricsListen: { readonly host: string; readonly port: number } | undefined;
+}
+
 /** Warnings for the operator before the process serves, a sentence each that names the setting. */
 export function warningsOf(
-  host: string,
+  { host, metricsListen }: Listening,
   environment: NodeJS.ProcessEnv,
   runtimeArguments: readonly string[],
 ): readonly string[] {
@@ -57,6 +63,11 @@ export function warningsOf(
   if (!isThisMachine(host)) {
     warnings.push(
       `HOST is ${host}: other machines reach this gateway, and keys cross the network unencrypted unless a proxy in front speaks TLS.`,
+    );
+  }
+  if (metricsListen !== undefined && !isThisMachine(metricsListen.host)) {
+    warnings.push(
+      `METRICS_LISTEN is ${metricsListen.host}:${metricsListen.port}: other machines read there without a token what this gateway serves, and how much of it.`,
     );
   }
   return warnings;

@@ -56,6 +56,14 @@ describe("a variable at fault is one sentence that names it", () => {
     { PORT: "-1" },
     { PORT: "65536" },
     { PORT: "80.5" },
+    { METRICS_LISTEN: "9464" },
+    { METRICS_LISTEN: ":9464" },
+    { METRICS_LISTEN: "127.0.0.1" },
+    { METRICS_LISTEN: "127.0.0.1:65536" },
+    { METRICS_LISTEN: "127.0.0.1:http" },
+    { METRICS_LISTEN: "::1:9464" },
+    { METRICS_LISTEN: "http://127.0.0.1:9464" },
+    { METRICS_LISTEN: "127.0.0.1:9464/metrics" },
     { SHUTDOWN_DELAY_SECONDS: "soon" },
     { SHUTDOWN_DELAY_SECONDS: "-1" },
     { SHUTDOWN_DELAY_SECONDS: "601" },
@@ -125,6 +133,14 @@ describe("a variable at fault is one sentence that names it", () => {
     expect(readConfig({}, "/x")).toMatchObject({ shutdownDelayMs: 5_000, shutdownDrainMs: 60_000 });
     const none = { SHUTDOWN_DELAY_SECONDS: "0", SHUTDOWN_DRAIN_SECONDS: "0" };
     expect(readConfig(none, "/x")).toMatchObject({ shutdownDelayMs: 0, shutdownDrainMs: 0 });
+  });
+
+  test("METRICS_LISTEN is a host or an address with a port, and nowhere when nothing is said", () => {
+    const read = (text: string) => readConfig({ METRICS_LISTEN: text }, "/x").metricsListen;
+    expect(read("")).toBeUndefined();
+    expect(read("127.0.0.1:9464")).toEqual({ host: "127.0.0.1", port: 9464 });
+    expect(read(" metrics.internal:0 ")).toEqual({ host: "metrics.internal", port: 0 });
+    expect(read("[::1]:9464")).toEqual({ host: "::1", port: 9464 });
   });
 
   test("white space around a value, and an empty value, are nothing", () => {

@@ -10,6 +10,8 @@ import { readProxies } from "./limits/addresses.ts";
 export interface Config {
   readonly host: string;
   readonly port: number;
+  /** Where metrics are shown to whoever asks; absent: nowhere. */
+  readonly metricsListen: ListenAddress | undefined;
   readonly home: string;
   /** The PostgreSQL server for the books; absent: they are in the home folder. */
   readonly databaseUrl: string | undefined;
@@ -31,6 +33,12 @@ export interface Config {
   readonly trustedProxies: readonly Range[];
   readonly failpoint: string | undefined;
   readonly writerFailpoint: string | undefined;
+}
+
+/** Where to listen. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
 }
 
 /** Credentials other than providers'. */
@@ -84,6 +92,7 @@ export function readConfig(environment: Environment, folder: string): Config {
   return Object.freeze({
     host: value("HOST") ?? "127.0.0.1",
     port,
+    metricsListen: readListenAddress("METRICS_LISTEN", value("METRICS_LISTEN")),
     home: value("SWITCHYARD_HOME") ?? join(folder, "data"),
     databaseUrl,
     publicUrl,
@@ -98,6 +107,15 @@ export function readConfig(environment: Environment, folder: string): Config {
     failpoint: value("SWITCHYARD_FAILPOINT"),
     writerFailpoint: value("SWITCHYARD_WRITER_FAILPOINT"),
   });
+}
+
+function readListenAddress(name: string, text: string | undefined): ListenAddress | undefined {
+  if (text === undefined) return undefined;
+  const [, v6, named, port] = /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? [];
+  const host = v6 ?? named;
+  if (host === undefined || Number(port) > 65_535)
+    throw new Error(`${name} is "${text}": write host:port, as 127.0.0.1:9464 or [::1]:9464.`);
+  return { host, port: Number(port) };
 }
 
 function isSandboxMode(text: string): text is SandboxMode {

@@ -14,6 +14,8 @@ export interface GreetingParts {
   };
   /** Where the gateway listens. */
   readonly url: string;
+  /** Where it shows metrics without a token; absent: nowhere. */
+  readonly metricsUrl?: string | undefined;
   /** Prints a line to standard output. */
   readonly say: (line: string) => void;
   readonly log: Log;
@@ -42,7 +44,7 @@ export async function greet(parts: GreetingParts): Promise<void> {
     say(`export SWITCHYARD_KEY=${first.key}`);
     say(`${exampleOf(services.offer().catalog.models, url)}\n`);
   }
-  sayWhereItListens(url, say);
+  sayWhereItListens(parts);
   sayWhatIsServed(parts);
   if (services.newAdminToken !== undefined) say(`Admin token (shown once): ${services.newAdminToken}`);
   if (first !== undefined) {
@@ -65,11 +67,12 @@ async function askStore({ firstAccount, admin }: GreetingParts["services"]) {
   return { first, account: data[0]?.id };
 }
 
-function sayWhereItListens(url: string, say: GreetingParts["say"]): void {
+function sayWhereItListens({ url, metricsUrl, say }: GreetingParts): void {
   say(`Switchyard listens on ${url}`);
   say(`  docs: ${url}/llms.txt`);
   say(`  models: ${url}/api/v1/models`);
   say(`  description: ${url}/openapi.json`);
+  if (metricsUrl !== undefined) say(`  metrics: ${metricsUrl}/metrics`);
 }
 
 /** A command that works as it stands, in one line so that every shell takes it. */

@@ -1,18 +1,19 @@
 import { statSync } from "node:fs";
-import { readConfig, type Config } from "./environment.ts";
+import { readConfig, type Config, type ListenAddress } from "./environment.ts";
 import { systemClock, systemStopwatch } from "./core/time/clock.ts";
 import { describeError, type Log } from "./core/log/log.ts";
 import { systemRandom } from "./core/random.ts";
 import { warningsOf } from "./dangers.ts";
 import { DEFAULT_TIMEOUTS } from "./gateway/timeouts.ts";
 import { greet } from "./greet.ts";
+import { createMetricsApp } from "./http/metrics-app.ts";
 import { createLog } from "./log.ts";
 import { guardProcess } from "./runtime/descriptor-guard.ts";
 import { warmHttpClient } from "./runtime/fetch.ts";
 import { watchLoopDelay } from "./runtime/loop-delay.ts";
 import { unmapIdleCode } from "./runtime/idle-code.ts";
 import { releaseStartMemory } from "./runtime/memory.ts";
-import { serve, type Listener } from "./runtime/serve.ts";
+import { serve, type Listener, type ServeOptions } from "./runtime/serve.ts";
 import { buildServices, type Services } from "./services.ts";
 import { createShutdown } from "./shutdown.ts";
 
@@ -38,7 +39,7 @@ async function main(): Promise<void> {
   process.umask(0o077);
   const config = readConfig(process.env, process.cwd());
   const log = createLog();
-  for (const warning of warningsOf(config.host, process.env, process.execArgv)) log.warn(warning);
+  for (const warning of warningsOf(config, process.env, process.execArgv)) log.warn(warning);
   const services = await buildServices({
     config,
     environment: process.env,
@@ -63,8 +64,9 @@ async function main(): Promise<void> {
   services.startThreads();
   await warmHttpClient();
   releaseStartMemory();
-  const listener = listen(config, services, () => guard.hasRoom());
-  const guard = guardProcess({ listener, clock: systemClock, log });
+  const listener = listen("PORT", config, { handle: services.app, hasRoom: () => guard.hasRoom() });
+  const metrics = listenForMetrics(config, services);
+  const guard = guardProcess({ listener: withIdleOf(listener, metrics), clock: systemClock, log });
   services.listensAt(listener.url);
   const shutdown = createShutdown({
     services,
@@ -90,6 +92,7 @@ async function main(): Promise<void> {
     config,
     services,
     url: listener.url,
+    metricsUrl: metrics?.url,
     log,
     say: (text) => void process.stdout.write(`${text}\n`),
   });
@@ -115,25 +118,39 @@ function checkRuntime(): void {
   }
 }
 
-function listen(config: Config, services: Services, hasRoom: () => boolean): Listener {
+/** The listener of `METRICS_LISTEN`, where that is set. */
+function listenForMetrics({ metricsListen }: Config, { metrics }: Services): Listener | undefined {
+  if (metricsListen === undefined) return undefined;
+  return listen("METRICS_LISTEN", metricsListen, { handle: createMetricsApp(metrics.text) });
+}
+
+/** A listener whose idle connections are closed with those of another. */
+function withIdleOf(listener: Listener, other: Listener | undefined): Listener {
+  if (other === undefined) return listener;
+  return { ...listener, closeIdle: () => listener.closeIdle() + other.closeIdle() };
+}
+
+function listen(
+  variable: "PORT" | "METRICS_LISTEN",
+  { host, port }: ListenAddress,
+  served: Pick<ServeOptions, "handle" | "hasRoom">,
+): Listener {
   try {
     return serve({
-      hostname: config.host,
-      port: config.port,
+      hostname: host,
+      port,
       stallSec: DEFAULT_TIMEOUTS.stalledClientMs / 1_000,
-      handle: services.app,
-      hasRoom,
+      ...served,
     });
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "EADDRINUSE") {
-      throw new Error(
-        `Port ${config.port} on ${config.host} is taken. Stop what uses it, or set PORT to another.`,
-        { cause: error },
-      );
+      throw new Error(`Port ${port} on ${host} is taken. Stop what uses it, or set ${variable} to another.`, {
+        cause: error,
+      });
     }
     throw new Error(
-      `The gateway cannot listen on ${config.host}:${config.port} (${String(code ?? error)}).`,
+      `The gateway cannot listen on ${host}:${port}, as ${variable} says (${String(code ?? error)}).`,
       { cause: error },
     );
   }

@@ -39,12 +39,17 @@ const plainRequest = anyRequest.map(({ responseFormat: _format, ...rest }): Chat
   return { ...rest, turns };
 });
 
-/** What is sealed in an answer, up to its last text or call: the provider refuses what led to nothing. */
+/**
+ * What is sealed in an answer, up to its last text or call: the provider refuses what led to nothing, and what it did not
+ * seal itself, which has letters of another base64.
+ */
 function sealedThatLed({ parts }: Turn): string[] {
   const last = parts.findLastIndex(
     (part) => part.type === "tool_call" || (part.type === "text" && part.text !== ""),
   );
-  return parts.slice(0, last + 1).flatMap((part) => (part.type === "redacted_thinking" ? [part.data] : []));
+  return parts
+    .slice(0, last + 1)
+    .flatMap((part) => (part.type === "redacted_thinking" && !/[+/]/.test(part.data) ? [part.data] : []));
 }
 
 /** Whether an item is reasoning, and nothing of the same answer stands next. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { ChatOpenAI } from "@langchain/openai";
 import OpenAI from "openai";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { jsonAnswer, sseAnswer } from "../upstream/answer.ts";
@@ -177,6 +178,98 @@ describe("a stream", () => {
       expect(failed.response).toMatchObject({ status: "failed", output: [MESSAGE], error: error.error });
       expect(failed.response.credit).toBeGreaterThan(0);
     });
+
+  describe("of a server that tells the arguments of a call at its end only", () => {
+    const CALL = {
+      id: "fc_1",
+      type: "function_call",
+      status: "completed",
+      call_id: "call_1",
+      name: "weather",
+      arguments: '{"city":"Oslo"}',
+    };
+    const OTHER = { ...CALL, id: "fc_2", call_id: "call_2", arguments: '{"city":"Rome"}' };
+    const begun = { ...RESPONSE, status: "in_progress", output: [], usage: null };
+    const at = { item_id: "fc_1", output_index: 0 };
+    const done = { type: "response.function_call_arguments.done", ...at, arguments: CALL.arguments };
+    const list = (...calls: readonly Json[]): Json[] =>
+      [
+        { type: "response.created", response: begun },
+        ...calls,
+        {
+          type: "response.completed",
+          response: { ...RESPONSE, output: [CALL, OTHER] },
+        },
+      ].map((event, sequence_number) => ({ sequence_number, ...event }));
+    const added = (item: Json, output_index: number): Json => ({
+      type: "response.output_item.added",
+      output_index,
+      item: { ...item, status: "in_progress", arguments: "" },
+    });
+    const ended = (item: Json, output_index: number): Json => ({
+      type: "response.output_item.done",
+      output_index,
+      item,
+    });
+    const whole = list(added(CALL, 0), done, ended(CALL, 0), added(OTHER, 1), ended(OTHER, 1), {
+      type: "response.in_progress",
+      response: begun,
+    });
+
+    test("they come in one delta as well, and the events behind it are numbered on", async () => {
+      const told = await play(whole);
+      const delta = { type: "response.function_call_arguments.delta" };
+      const own = [
+        { ...delta, ...at, delta: CALL.arguments },
+        { ...delta, item_id: "fc_2", output_index: 1, delta: OTHER.arguments },
+      ];
+      expect(told).toMatchObject(
+        [...whole.slice(0, 2), own[0], ...whole.slice(2, 5), own[1], ...whole.slice(5)].map(
+          (event, sequence_number) => ({
+            ...event,
+            sequence_number,
+            ...(event.response === undefined
+              ? {}
+              : { response: { ...event.response, model: "test/gpt", store: true } }),
+          }),
+        ),
+      );
+      expect(told.at(-1).response.credit).toBe(85.96);
+    });
+
+    test("LangChain reads them", async () => {
+      double.handle(() => stream(whole));
+      const chat = new ChatOpenAI({
+        model: "test/gpt",
+        useResponsesApi: true,
+        apiKey: gateway.key,
+        configuration: { baseURL: `${gateway.url}/api/v1` },
+        maxRetries: 0,
+      });
+      const chunks = await Array.fromAsync(await chat.stream("Where is it warm?"));
+      const answer = chunks.reduce((all, chunk) => all.concat(chunk));
+      expect(answer.tool_calls?.map(({ args }) => args)).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
+    });
+
+    test("where they came before its end, in pieces or in its beginning, nothing is put in", async () => {
+      const pieces = ['{"city":', '"Oslo"}'].map((delta) => ({
+        type: "response.function_call_arguments.delta",
+        ...at,
+        delta,
+      }));
+      const early = { ...added(OTHER, 1), item: OTHER };
+      const events = list(added(CALL, 0), early, ...pieces, done, ended(OTHER, 1), ended(CALL, 0));
+      const told = await play(events);
+      expect(told.map(({ type }) => type)).toEqual(events.map(({ type }) => type));
+      expect(told.slice(1, -1)).toEqual(events.slice(1, -1));
+    });
+
+    test("a stream that breaks behind them ends with the numbers after theirs", async () => {
+      const told = await play(whole.slice(0, 4));
+      expect(told.map(({ sequence_number: number }) => number)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+      expect(told.slice(-2).map(({ type }) => type)).toEqual(["error", "response.failed"]);
+    });
+  });
 
   test("is read by the official SDK and its helper", async () => {
     double.handle(() => stream(events(completed)));

@@ -1,7 +1,7 @@
 import { createByteBuilder } from "../../core/bytes/byte-builder.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { setMembers } from "../../core/json/json-splice.ts";
-import { type JsonObject, present } from "../../core/json/json-value.ts";
+import { filledText, type JsonObject, present } from "../../core/json/json-value.ts";
 import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import { parseExact } from "../exact-json.ts";
 import { addComment, addSpliced, DATA, END } from "../events.ts";
@@ -9,7 +9,7 @@ import type { AnswerContext, EventSpan, Metered, StreamSink, Verdict } from "../
 import { textAt, valueAt } from "../scan.ts";
 import { streamOpener } from "../stream.ts";
 import { failureEvents, failureObject } from "./failure.ts";
-import { openReader, type ResponsesReader } from "./reader.ts";
+import { type EventKind, openReader, type ResponsesReader } from "./reader.ts";
 import { EVENT } from "./shape.ts";
 import { encodeUsage } from "./usage.ts";
 
@@ -18,7 +18,8 @@ const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
 
 /**
  * Relays a Responses stream: its events keep their bytes but for the response object, in which `model` and what it repeats
- * of the request are the client's own. The last event is held back until the charge is known, and carries `credit`.
+ * of the request are the client's own. A call whose arguments come at its end only gets them in a delta, too, and the
+ * numbers behind it move on. The last event is held back until the charge is known, and carries `credit`.
  */
 export const openStream = streamOpener<ResponsesReader>({
   event: "an event",
@@ -42,6 +43,10 @@ class ResponsesRelay implements StreamSink {
   /** The response object as it was told first. */
   #begun: JsonObject | undefined;
   #lastNumber = -1;
+  /** Calls whose arguments were told before their end, by their place in the output. */
+  readonly #told = new Set<string>();
+  /** Deltas that were put in. */
+  #added = 0;
   /** The last event, and where its response object stands. */
   #end: { readonly data: Uint8Array; readonly from: number; readonly to: number } | undefined;
 
@@ -57,22 +62,61 @@ class ResponsesRelay implements StreamSink {
       out.add(KEEP_ALIVE);
       return;
     }
-    if (EVENT.number.start !== -1) this.#lastNumber = Number(textAt(bytes, EVENT.number));
+    if (EVENT.number.start !== -1) this.#lastNumber = Number(textAt(bytes, EVENT.number)) + this.#added;
+    this.#tellArguments(span);
     if (verdict === "hold") {
       const { response } = EVENT;
-      this.#end = { data: bytes.slice(start, end), from: response.start - start, to: response.end - start };
+      const data = this.#numbered(bytes.slice(start, end));
+      // The number may have one digit more, and stand before the response object.
+      const more = EVENT.number.start < response.start ? data.length - (end - start) : 0;
+      this.#end = { data, from: response.start - start + more, to: response.end - start + more };
       return;
     }
     if (kind === "response.output_item.done" && EVENT.item.start !== -1)
       this.#items.push(textAt(bytes, EVENT.item));
     out.add(headOf(bytes));
-    if (EVENT.response.start === -1) addSpliced(out, span, EVENT.cuts);
-    else {
+    if (EVENT.response.start === -1) {
+      if (this.#added === 0) addSpliced(out, span, EVENT.cuts);
+      else out.add(this.#numbered(bytes.slice(start, end)));
+    } else {
       this.#begun ??= valueAt(bytes, EVENT.response) as JsonObject;
       const own = this.#withOwn(bytes.slice(EVENT.response.start, EVENT.response.end), {});
-      addSpliced(out, span, EVENT.cuts, EVENT.response, own);
+      if (this.#added === 0) addSpliced(out, span, EVENT.cuts, EVENT.response, own);
+      else out.add(this.#numbered(setMembers(bytes.slice(start, end), { response: decoder.decode(own) })));
     }
     out.add(END);
+  }
+
+  /** Some servers tell the arguments of a call at its end only, and some clients read nothing but deltas. */
+  #tellArguments({ bytes, start, end }: Readonly<EventSpan>): void {
+    const { kind } = this.#reader;
+    if (!CALL_KINDS.has(kind)) return;
+    const index = textAt(bytes, EVENT.outputIndex);
+    if (this.#told.has(index)) return;
+    if (kind === "response.function_call_arguments.delta") return void this.#told.add(index);
+    const isOfItem = kind !== "response.function_call_arguments.done";
+    if (isOfItem && EVENT.item.start === -1) return;
+    const said = valueAt(bytes, isOfItem ? EVENT.item : { start, end }) as JsonObject;
+    const given = filledText(said.arguments);
+    if (given === undefined || (isOfItem && said.type !== "function_call")) return;
+    this.#told.add(index);
+    if (kind !== "response.output_item.added")
+      this.#addDelta(index, isOfItem ? said.id : said.item_id, given);
+  }
+
+  #addDelta(index: string, itemId: unknown, delta: string): void {
+    const type = "response.function_call_arguments.delta";
+    const number = EVENT.number.start === -1 ? {} : { sequence_number: this.#lastNumber };
+    const event = { type, item_id: itemId, output_index: Number(index), delta, ...number };
+    out.add(encoder.encode(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`));
+    this.#added += 1;
+    this.#lastNumber += 1;
+  }
+
+  /** An event's data with the number that it has behind what was put in. */
+  #numbered(data: Uint8Array): Uint8Array {
+    if (this.#added === 0 || EVENT.number.start === -1) return data;
+    return setMembers(data, { sequence_number: String(this.#lastNumber) });
   }
 
   repeat(): undefined {
@@ -139,6 +183,14 @@ class ResponsesRelay implements StreamSink {
     return isEmpty ? { output: `[${this.#items.join(",")}]` } : {};
   }
 }
+
+/** Events of calls, and those of items that may be one. */
+const CALL_KINDS: ReadonlySet<EventKind> = new Set<EventKind>([
+  "response.output_item.added",
+  "response.output_item.done",
+  "response.function_call_arguments.delta",
+  "response.function_call_arguments.done",
+]);
 
 /** What stands before the data of an event: its type is its name. */
 function headOf(bytes: Uint8Array): Uint8Array {

@@ -20,12 +20,34 @@ export interface Own {
 export function wantedEvents(recorded: string, own: Own, credit: string): string[] {
   const events = responsesEvents(recorded);
   const end = events.findIndex(({ value }) => LAST.test(value.type));
+  const told = new Set<number>();
+  let added = 0;
   return events.slice(0, end + 1).flatMap(({ data, value }, at) => {
     if (value.type === "keepalive" || value.type === "response.rate_limits.updated") return [];
-    const said =
+    const missing = missingDelta(value, told, added);
+    if (missing !== undefined) added += 1;
+    const spoken =
       value.response === undefined ? data : withOwn(data, value, own, at === end ? credit : undefined);
-    return [`event: ${value.type}\ndata: ${said}\n\n`];
+    const said =
+      added === 0
+        ? spoken
+        : spoken.replace(/"sequence_number":\d+/, `"sequence_number":${value.sequence_number + added}`);
+    return [...(missing === undefined ? [] : [missing]), `event: ${value.type}\ndata: ${said}\n\n`];
   });
+}
+
+/**
+ * The one repair of a stream: a call of which the server told no argument before its end has them all in one delta, for
+ * clients that read nothing else, and what follows is numbered on.
+ */
+function missingDelta(value: Json, told: Set<number>, added: number): string | undefined {
+  const type = "response.function_call_arguments.delta";
+  const { output_index: index, item_id, sequence_number: number, arguments: delta } = value;
+  if (value.type === type) told.add(index);
+  if (value.type !== "response.function_call_arguments.done" || told.has(index)) return undefined;
+  told.add(index);
+  const event = { type, item_id, output_index: index, delta, sequence_number: number + added };
+  return `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
 /** The data of an event with the gateway's own in its response object, which is its last member or followed by a number. */

@@ -121,7 +121,8 @@ describe.each(KEPT_MODELS)("%s", (model) => {
   test("an answer cannot be cancelled: it has ended", async () => {
     const { id } = await askKept(gateway, { model });
     const refused: unknown = await openai.responses.cancel(id).catch((error: unknown) => error);
-    expect(refused).toMatchObject({ status: 400, type: "invalid_request_error" });
+    expect(refused).toMatchObject({ status: 404, type: "not_found_error" });
+    expect((refused as Error).message).toContain("Only background responses can be cancelled");
     const unknown: unknown = await openai.responses.cancel("resp_x").catch((error: unknown) => error);
     expect(unknown).toMatchObject({ status: 404 });
   });

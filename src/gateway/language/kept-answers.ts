@@ -26,12 +26,12 @@ export async function deleteAnswer({ kept, caller, id }: AnswerAsked): Promise<J
   return { id, object: "response", deleted: true };
 }
 
-/** No answer is made in the background: one that is kept has ended. Rejects always. */
+/** No answer is made in the background, so that there is none to cancel: rejects with a 404 always. */
 export async function cancelAnswer(asked: AnswerAsked): Promise<never> {
   await keptAnswer(asked);
   const sentence =
     "Only background responses can be cancelled, and background is not served here: this response has ended.";
-  throw new GatewayError("invalid_request_error", sentence);
+  throw new GatewayError("not_found_error", sentence);
 }
 
 /** Which part of a list is asked for. */

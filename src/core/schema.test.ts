@@ -14,6 +14,12 @@ const Schema = Type.Object(
     same: Type.Optional(Type.Literal("this")),
     odd: Type.Optional(Type.Enum(["a b", "c,d", ""])),
     shape: Type.Optional(Type.String({ pattern: "^[a-z]+$" })),
+    named: Type.Optional(
+      Type.Object(
+        {},
+        { propertyNames: Type.String({ maxLength: 2 }), additionalProperties: Type.String({ maxLength: 1 }) },
+      ),
+    ),
   },
   { additionalProperties: false },
 );
@@ -45,6 +51,8 @@ describe("a fault names the field and says what it must be", () => {
     [{ name: "a", odd: "c" }, 'odd must be one of "a b", "c,d", "".'],
     [{ name: "a", shape: "A" }, "shape must match ^[a-z]+$."],
     [{ name: "a", other: 1 }, "other is not a known key."],
+    [{ name: "a", named: { a: "xy" } }, "named.a must have at most 1 character."],
+    [{ name: "a", named: { "a/b": 1 } }, "named has a name that must have at most 2 characters."],
   ];
   for (const [value, sentence] of cases) {
     test(sentence, () => {

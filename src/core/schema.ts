@@ -20,6 +20,7 @@ export interface Checker<T> {
 
 interface SchemaError {
   readonly keyword: string;
+  readonly schemaPath: string;
   readonly instancePath: string;
   readonly params: object;
   readonly message: string;
@@ -174,6 +175,13 @@ function explain(found: readonly SchemaError[], pointer: string): SchemaFault {
   const errors = found.map((error) => ({ ...error, instancePath: pointer + error.instancePath }));
   const first = errors[0];
   if (first === undefined) return { path: "", problem: "is not valid" };
+  // The object is the field at fault, whatever names a caller has put into it.
+  const name = errors.find(({ schemaPath }) => schemaPath.endsWith("/propertyNames"));
+  if (name !== undefined)
+    return {
+      path: fieldPath(name.instancePath.slice(0, name.instancePath.lastIndexOf("/"))),
+      problem: `has a name that ${describe(name).problem}`,
+    };
   const union = errors.find(
     (error) => error.keyword === "anyOf" && isWithin(first.instancePath, error.instancePath),
   );

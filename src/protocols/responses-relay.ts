@@ -50,6 +50,5 @@ const OWN_ITEMS =
 
 function isPlain(item: ResponsesItem): boolean {
   const { namespace }: Readonly<JsonObject> = item;
-  const isNameless = item.type === "function_call_output" && typeof item.call_id !== "string";
-  return !OWN_ITEMS.test(item.type ?? "") && typeof namespace !== "string" && !isNameless;
+  return !OWN_ITEMS.test(item.type ?? "") && typeof namespace !== "string";
 }

@@ -181,6 +181,11 @@ const itemsAreKnown: Rule = ({ input }) => {
   for (const [i, item] of objectsOf(input).entries()) {
     const type = typeOf(item);
     const at = `input[${i}]`;
+    if (item["type"] === null)
+      return refusal(`Invalid type for '${at}.type': expected a string, but got null instead.`, {
+        param: `${at}.type`,
+        code: "invalid_type",
+      });
     const start = Object.hasOwn(ITEMS, type) ? ITEMS[type] : undefined;
     if (start === undefined)
       return refusal(`Invalid value: '${type}'.`, { param: `${at}.type`, code: "invalid_value" });
@@ -238,6 +243,7 @@ function faultOfItem(type: string, item: Fields, at: string): Refusal | undefine
       return undefined;
     case "function_call_output":
     case "custom_tool_call_output":
+      if (typeof item["call_id"] !== "string") return missing("call_id");
       return item["output"] === undefined ? missing("output") : faultOfParts(item["output"], ASKED_PARTS, at);
     case "message": {
       const isAnswer = item["role"] === "assistant";

@@ -125,7 +125,18 @@ export const RESPONSES = {
   previous_response_id: { schema: Type.String(), place: "wire" },
   truncation: { schema: Type.Enum(["auto", "disabled"]) },
   context_management: {},
-  metadata: { schema: Type.Object({}), place: "wire" },
+  // The answer repeats it, and is kept with it.
+  metadata: {
+    schema: Type.Object(
+      {},
+      {
+        maxProperties: 16,
+        propertyNames: Type.String({ maxLength: 64 }),
+        additionalProperties: Type.String({ maxLength: 512 }),
+      },
+    ),
+    place: "wire",
+  },
   prompt_cache_key: { schema: Type.String(), place: "cacheKey" },
   prompt_cache_options: {},
   prompt_cache_retention: {},

@@ -5,11 +5,11 @@ import type { FoundState, RequestState } from "../protocol.ts";
 import { type RequestJson, spanText } from "../request-json.ts";
 import { noSuchItem } from "./not-kept.ts";
 
-/** The type of an item, which clients leave out of messages and references. */
+/** The type of an item, which clients leave out of messages and references, or write as null. */
 export function itemType({ type, role, id }: JsonObject): string | undefined {
   if (typeof type === "string") return type;
-  if (role !== undefined) return "message";
-  return id === undefined ? undefined : "item_reference";
+  if (typeof role === "string") return "message";
+  return typeof id === "string" ? "item_reference" : undefined;
 }
 
 /** What a request names of earlier answers, and whether its own is to be kept. */

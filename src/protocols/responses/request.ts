@@ -1,4 +1,4 @@
-import { type JsonObject, present } from "../../core/json/json-value.ts";
+import { type JsonObject, objectsIn, present } from "../../core/json/json-value.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { createSeenLists } from "../../core/json/kept.ts";
 import { compileSchema } from "../../core/schema.ts";
@@ -16,7 +16,7 @@ import {
 } from "../request-json.ts";
 import { readDemand } from "./demand.ts";
 import { MOST_ITEMS } from "../../catalog/parameter-tables/responses.ts";
-import { resolveBody, stateOf } from "./kept.ts";
+import { itemType, resolveBody, stateOf } from "./kept.ts";
 import { RESPONSES_FIELDS, type ResponsesRequestBody, ResponsesRequestSchema } from "./schema.ts";
 
 /** A Responses request: its value, and its bytes with where its members stand in them. */
@@ -119,11 +119,20 @@ function checkedRequest(json: RequestJson, carrier: CarrierKey | undefined): Res
   const known = { input: good.input.count(value.input), tools: good.tools.count(value.tools) };
   if (!checker.accepts(value, known))
     throw schemaRefusal(checker.faultOf(value), value, RESPONSES_FIELDS.meant);
+  refuseTypeless(value.input, known.input);
   if (Array.isArray(value.input)) good.input.add(value.input);
   if (value.tools !== undefined) good.tools.add(value.tools);
   const { model, stream = false } = value;
   const demand = readDemand(value, json);
   return { model, stream, demand, body: value, json, carrier, state: stateOf(value) };
+}
+
+/** What an item without a type is cannot be told by its other members; `known`: so many first items were found good. */
+function refuseTypeless(input: unknown, known: number): void {
+  const items = objectsIn(input);
+  for (let i = known; i < items.length; i += 1)
+    if (itemType(items[i] ?? {}) === undefined)
+      throw wrong(`input[${i}].type`, "is required: only messages and references are known without it");
 }
 
 function refuseForeign(body: Readonly<JsonObject>): void {

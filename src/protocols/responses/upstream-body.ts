@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
 import { type CarrierKey, isCarrier, openCarrier } from "../carrier.ts";
 import { type Changes, openChanges } from "../changes.ts";
 import { checkFields } from "../field-table.ts";
@@ -265,6 +265,13 @@ function changeItems(
       return;
     }
     if (!isOfAnswer(item)) isBound = false;
+    if (type === null) changes.remove(["input", i, "type"]);
+    if (isNamelessOutput(item)) {
+      const message = userMessage(item);
+      if (message === undefined) left.add(i);
+      else tell(i, message);
+      return changes.warn(`input[${i}] has no call_id: it was sent as the user's`);
+    }
     if (type === "compaction" && typeof sealed === "string" && isCarrier(sealed))
       return tell(i, compactedMessage(sealed, carrier, `input[${i}]`));
     const offered = withoutHosted(item, `input[${i}]`, changes);
@@ -346,6 +353,18 @@ function compactedMessage(sealed: string, carrier: CarrierKey | undefined, path:
     throw wrong(`${path}.encrypted_content`, "is sealed for somebody else: send the conversation itself");
   const content = [{ type: "input_text", text: carried.text }];
   return { type: "message", role: "developer", content };
+}
+
+/** Whether an item is what a call gave back, and does not say which. Codex is seen to send such: openai/codex#42088. */
+function isNamelessOutput({ type, call_id: callId }: ResponsesItem): boolean {
+  const isOutput = type === "function_call_output" || type === "custom_tool_call_output";
+  return isOutput && filledText(callId) === undefined;
+}
+
+/** What a call gave back, as the user's own words; `undefined` where that is nothing. */
+function userMessage({ output }: Readonly<JsonObject>): JsonObject | undefined {
+  const content = typeof output === "string" ? [{ type: "input_text", text: output }] : objectsIn(output);
+  return output === "" || content.length === 0 ? undefined : { type: "message", role: "user", content };
 }
 
 /** Whether an item is what the model said, and not what it was told. */

@@ -97,21 +97,42 @@ test("what is ordered of it fails, and is answered with our own count", async ()
   }
 });
 
-test("every language model is counted in both formats, by its own counter where it is of the format", async () => {
-  const models = gateway.services.offer().catalog.models.filter(({ category }) => category === "language");
-  expect(models.length).toBeGreaterThan(10);
-  for (const { id, supportedProtocols } of models) {
-    const said = await ask("/api/v1/messages/count_tokens", { model: id, messages: [user("hi")] });
-    expect([id, said.json.input_tokens > 0, said.isOwn]).toEqual([
-      id,
-      true,
-      !supportedProtocols.includes("compat_messages"),
-    ]);
-    const google = await ask(`/api/v1/models/${id}:countTokens`, { contents: [{ parts: [{ text: "hi" }] }] });
-    expect([id, google.json.totalTokens > 0, google.isOwn]).toEqual([
-      id,
-      true,
-      !supportedProtocols.includes("compat_generate_content"),
-    ]);
-  }
-});
+/** The calls that count, and what each says. */
+const COUNTS: Readonly<
+  Record<string, { path(id: string): string; body(id: string): object; countIn(answer: Json): number }>
+> = {
+  compat_messages: {
+    path: () => "/api/v1/messages/count_tokens",
+    body: (model) => ({ model, messages: [user("hi")] }),
+    countIn: ({ input_tokens: count, ...rest }) => (Object.keys(rest).length === 0 ? count : Number.NaN),
+  },
+  compat_generate_content: {
+    path: (id) => `/api/v1/models/${id}:countTokens`,
+    body: () => ({ contents: [{ parts: [{ text: "hi" }] }] }),
+    countIn: ({ totalTokens, promptTokensDetails: [{ tokenCount }] }) =>
+      totalTokens === tokenCount ? totalTokens : Number.NaN,
+  },
+  compat_responses: {
+    path: () => "/api/v1/responses/input_tokens",
+    body: (model) => ({ model, input: "hi" }),
+    countIn: ({ object, input_tokens: count }) => (object === "response.input_tokens" ? count : Number.NaN),
+  },
+};
+
+for (const [format, { path, body, countIn }] of Object.entries(COUNTS))
+  test(`every language model is counted in ${format}, by its own counter where it has one, else by an estimate that says so`, async () => {
+    const models = gateway.services.offer().catalog.models.filter(({ category }) => category === "language");
+    expect(models).toHaveLength(13);
+    for (const { id, formats } of models) {
+      const response = await gateway.post(path(id), body(id));
+      const count = countIn((await response.json()) as Json);
+      expect([id, response.status, count > 0]).toEqual([id, 200, true]);
+      const isOwn = formats[format as keyof typeof formats] !== "relay";
+      const { headers } = response;
+      expect([id, headers.get("x-switchyard-estimate")]).toEqual([id, isOwn ? "true" : null]);
+      expect([id, headers.get("warning")?.includes("the count is an estimate") ?? false]).toEqual([
+        id,
+        isOwn,
+      ]);
+    }
+  });

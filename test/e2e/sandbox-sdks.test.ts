@@ -30,36 +30,6 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-test("every model of the catalogue is served in each of its formats, and the answer says where it is from", async () => {
-  const { models } = gateway.services.offer().catalog;
-  expect(models.filter(({ category }) => category === "language")).toHaveLength(13);
-  for (const { id, supportedProtocols } of models) {
-    for (const protocol of supportedProtocols) {
-      const ask: Record<string, () => Promise<Response>> = {
-        compat_chat_completions: () =>
-          gateway.chat({ model: id, messages: [{ role: "user", content: "hi" }] }),
-        compat_messages: () =>
-          gateway.post("/api/v1/messages", {
-            model: id,
-            max_tokens: 200,
-            messages: [{ role: "user", content: "hi" }],
-          }),
-        compat_generate_content: () =>
-          gateway.post(`/api/v1/models/${id}:generateContent`, { contents: [{ parts: [{ text: "hi" }] }] }),
-      };
-      const response = await ask[protocol]!();
-      const text = await response.text();
-      expect([id, protocol, response.status, response.headers.get("x-switchyard-provider")]).toEqual([
-        id,
-        protocol,
-        200,
-        "sandbox",
-      ]);
-      expect(text).toContain("This is the Switchyard sandbox");
-    }
-  }
-});
-
 describe("chat completions by the openai SDK", () => {
   const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: "user", content: "Say hello." }];
 

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createOpenAI } from "@ai-sdk/openai";
 import { OpenAIEmbeddings } from "@langchain/openai";
+import { embed as embedOne, embedMany } from "ai";
 import OpenAI from "openai";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 
@@ -75,6 +77,20 @@ test("LangChain gets the vectors of its documents in their order, in several req
     const vectors = await embeddings.embedDocuments(texts);
     expect(vectors.map(({ length }) => length)).toEqual(texts.map(() => dimensions));
     for (const [i, text] of texts.entries()) expect(await embeddings.embedQuery(text)).toEqual(vectors[i]!);
+  }
+});
+
+test("the AI SDK gets the vector of one text and those of many, in their order, with the tokens that they cost", async () => {
+  const provider = createOpenAI({ baseURL: `${gateway.url}/api/v1`, apiKey: gateway.key });
+  const values = Array.from({ length: 10 }, (_, i) => `Text ${i}.`);
+  for (const { id, length } of MODELS) {
+    const model = provider.embedding(id);
+    const many = await embedMany({ model, values, maxRetries: 0 });
+    expect(many.embeddings.map((embedding) => embedding.length)).toEqual(values.map(() => length));
+    const last = await embedOne({ model, value: values.at(-1)!, maxRetries: 0 });
+    expect(last.embedding).toEqual(many.embeddings.at(-1)!);
+    expect(many.usage.tokens).toBeGreaterThan(last.usage.tokens);
+    expect(last.usage.tokens).toBeGreaterThan(0);
   }
 });
 

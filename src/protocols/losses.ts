@@ -70,6 +70,8 @@ const SENTENCES = {
     `${it} became an instruction: this model's provider binds it to a JSON object, and to no schema`,
   optional_members: ({ it }) =>
     `${it} does not bind the model: its provider binds by schemas that have no member which may be left out`,
+  told_in_words: ({ it }, { keywords }: { readonly keywords: readonly string[] }) =>
+    `${it} binds the model without ${listed(keywords)}: this model's provider has that told to it in words only`,
   search_left: ({ it, model }) => `${it} was left out: ${model} cannot be asked to search the web here`,
   search_in_part: ({ it }, { detail }: { readonly detail: keyof typeof SEARCH_DETAILS }) =>
     `${SEARCH_DETAILS[detail]} of ${it} was left out: this model's provider takes none`,
@@ -176,6 +178,14 @@ export function openLosses(names: PlaceNames, model: string): Losses {
     refusal: (loss) => invalid(`${sentence(loss)}.`, nameOf(loss)),
     warnings,
   };
+}
+
+/** Names that a sentence lists; a header has no room for any number of them. */
+const MOST_LISTED = 8;
+
+function listed(names: readonly string[]): string {
+  const told = names.slice(0, MOST_LISTED).map(printable).join(", ");
+  return names.length > MOST_LISTED ? `${told} and others` : told;
 }
 
 /** What a target does not take of a request in its own format. */

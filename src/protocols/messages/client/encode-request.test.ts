@@ -152,6 +152,9 @@ describe("tools and their choice", () => {
           },
         ],
       },
+      warns: [
+        "tools[].function.strict binds the model without minimum: this model's provider has that told to it in words only",
+      ],
     },
     {
       name: "none",
@@ -461,6 +464,9 @@ describe("all other fields", () => {
           },
         },
       },
+      warns: [
+        "json_schema binds the model without maxLength: this model's provider has that told to it in words only",
+      ],
     },
     {
       name: "a schema stands beside an effort",

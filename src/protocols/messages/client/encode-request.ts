@@ -59,7 +59,7 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
     messages: turns.messages,
     ...encodeSampling(chat, losses),
     thinking,
-    output_config: filled(present({ effort, format: encodeFormat(chat) })),
+    output_config: filled(present({ effort, format: encodeFormat(chat, losses) })),
     metadata: encodeUser(chat, losses),
   });
   limitMarks(body, losses);
@@ -86,11 +86,14 @@ function asksForDetail(turns: readonly Turn[]): boolean {
   return false;
 }
 
-function encodeFormat({ responseFormat }: ChatRequest): JsonObject | undefined {
+function encodeFormat({ responseFormat }: ChatRequest, losses: Losses): JsonObject | undefined {
   if (responseFormat?.type !== "json_schema") return undefined;
   const { schema, description } = responseFormat;
   const told = schema.description === undefined ? present({ description }) : {};
-  return { type: "json_schema", schema: strictSchema({ ...schema, ...told }) };
+  const lost = new Set<string>();
+  const bound = strictSchema({ ...schema, ...told }, lost);
+  if (lost.size > 0) losses.note({ place: "jsonSchema", why: "told_in_words", keywords: [...lost] });
+  return { type: "json_schema", schema: bound };
 }
 
 /** The format has schemas only, so any JSON at all is asked for in words. */

@@ -9,6 +9,8 @@ import { strictSchema } from "./strict-schema.ts";
 export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject {
   const { tools, webSearch } = chat;
   if (tools.length === 0 && webSearch === undefined) return {};
+  const lost = new Set(tools.flatMap(lostKeywords));
+  if (lost.size > 0) losses.note({ place: "strict", why: "told_in_words", keywords: [...lost] });
   const own = encodeList(tools);
   return {
     tools: webSearch === undefined ? own : [...own, encodeSearch(webSearch, losses)],
@@ -78,6 +80,18 @@ function writeTool({ name, description, parameters, strict, cache }: ToolDefinit
     strict: isStrict || undefined,
     cache_control: cache,
   };
+}
+
+const keptLost = createMadeOnce<ToolDefinition, readonly string[]>();
+
+/** The keywords of a strict tool's schema that do not bind the model. */
+function lostKeywords(tool: ToolDefinition): readonly string[] {
+  if (tool.strict !== true || tool.parameters === undefined) return [];
+  const known = keptLost.get(tool);
+  if (known !== undefined) return known;
+  const lost = new Set<string>();
+  strictSchema(tool.parameters, lost);
+  return keptLost.add(tool, [...lost]);
 }
 
 const CHOICES = { none: "none", auto: "auto", required: "any", tool: "tool" } as const;

@@ -14,18 +14,23 @@ const FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6
 
 /**
  * A JSON Schema as the provider takes it where it binds the model: closed objects, and keywords that it refuses
- * (bounds, lengths, patterns) moved into the description, where the model reads them.
+ * (bounds, lengths, patterns) moved into the description, where the model reads them. `lost` gets their names.
  * Source: `transformJSONSchema` of @anthropic-ai/sdk 1.12 for what is taken.
  */
-export function strictSchema(schema: Readonly<Record<string, unknown>>): JsonObject {
+export function strictSchema(
+  schema: Readonly<Record<string, unknown>>,
+  lost: Set<string> = new Set(),
+): JsonObject {
   const kept: JsonObject = {};
   const moved: string[] = [];
   for (const [name, value] of Object.entries(schema)) {
     const known = name === "oneOf" && schema.anyOf === undefined ? "anyOf" : name;
-    const taken = takenValue(known, value);
+    const taken = takenValue(known, value, lost);
     if (taken !== undefined) kept[known] = taken;
-    else if (!SAYS_NOTHING.has(name) && !(name === "additionalProperties" && value === false))
+    else if (!SAYS_NOTHING.has(name) && !(name === "additionalProperties" && value === false)) {
       moved.push(`${name}: ${JSON.stringify(value)}`);
+      lost.add(name);
+    }
   }
   if (isObjectSchema(schema)) kept.additionalProperties = false;
   if (moved.length === 0) return kept;
@@ -34,18 +39,18 @@ export function strictSchema(schema: Readonly<Record<string, unknown>>): JsonObj
 }
 
 /** The value of a keyword as it is taken; `undefined` where it is not. */
-function takenValue(name: string, value: unknown): unknown {
+function takenValue(name: string, value: unknown, lost: Set<string>): unknown {
   if (KEPT.has(name)) return value;
-  if (name === "items" && isJsonObject(value)) return strictSchema(value);
-  if (HOLDS_LIST.has(name) && Array.isArray(value)) return value.map(within);
+  if (name === "items" && isJsonObject(value)) return strictSchema(value, lost);
+  if (HOLDS_LIST.has(name) && Array.isArray(value)) return value.map((inner) => within(inner, lost));
   if (HOLDS_NAMED.has(name) && isJsonObject(value))
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, within(inner)]));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, within(inner, lost)]));
   const isBound = name === "minItems" && (value === 0 || value === 1);
   return isBound || (name === "format" && FORMATS.has(value)) ? value : undefined;
 }
 
-function within(value: unknown): unknown {
-  return isJsonObject(value) ? strictSchema(value) : value;
+function within(value: unknown, lost: Set<string>): unknown {
+  return isJsonObject(value) ? strictSchema(value, lost) : value;
 }
 
 function isObjectSchema({ type, properties }: Readonly<Record<string, unknown>>): boolean {

@@ -18,7 +18,12 @@ const SEARCHES = ["googleSearch", "googleSearchRetrieval"] as const;
 export function decodeTools({ body, json }: GenerateContentRequest): DecodedTools {
   const written = body.tools ?? [];
   const functions = written.flatMap((tool, i) =>
-    objectsIn(tool.functionDeclarations).map((declaration, j) => decodeFunction(declaration, i, j)),
+    objectsIn(tool.functionDeclarations).map((declaration, j) => {
+      const at = `tools[${i}].functionDeclarations[${j}].name`;
+      const name = filledText(declaration.name);
+      if (name === undefined) throw refusal(at, "is required.", json.value);
+      return decodeFunction(declaration, name, at);
+    }),
   );
   written.forEach((tool, i) => {
     const name = Object.keys(tool).find(
@@ -39,12 +44,12 @@ export function decodeTools({ body, json }: GenerateContentRequest): DecodedTool
   };
 }
 
-function decodeFunction(declaration: JsonObject, tool: number, at: number): ToolDefinition {
-  const { name, description, parametersJsonSchema: schema, parameters } = declaration;
+function decodeFunction(declaration: JsonObject, name: string, at: string): ToolDefinition {
+  const { description, parametersJsonSchema: schema, parameters } = declaration;
   const old = isJsonObject(parameters) ? jsonSchemaOf(parameters) : undefined;
   return {
-    name: filledText(name) ?? "",
-    at: `tools[${tool}].functionDeclarations[${at}].name`,
+    name,
+    at,
     ...present({ description: filledText(description), parameters: isJsonObject(schema) ? schema : old }),
   };
 }

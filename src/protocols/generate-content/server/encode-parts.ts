@@ -57,6 +57,8 @@ class Writer implements PartWriter {
   /** Those whose calls could not all be said: a function is called with an object. */
   readonly #lost = new Set<number>();
   readonly #logprobs = new Map<number, TokenLogprob[]>();
+  /** Those that the model has declined to give, whatever word its provider ends such a one with. */
+  readonly #declined = new Set<number>();
 
   constructor(sink: PartSink, context: AnswerContext) {
     this.#sink = sink;
@@ -71,6 +73,7 @@ class Writer implements PartWriter {
     switch (event.type) {
       case "part_start":
         this.#open.set(choice, { begun: event.part, text: "" });
+        if (event.part.type === "refusal") this.#declined.add(choice);
         if (event.part.type === "image") this.#image(choice, event.part);
         return;
       case "delta":
@@ -94,12 +97,17 @@ class Writer implements PartWriter {
         // What nothing follows is carried by a part without words.
         if (this.#carriers.has(choice)) this.#say(choice, { text: "" });
         this.ends.set(choice, {
-          // A call that a bound on output has cut is none that anybody could run.
-          reason: this.#lost.has(choice) && event.reason !== "length" ? "error" : event.reason,
+          reason: this.#reasonOf(choice, event.reason),
           citations: this.#citations.get(choice) ?? [],
           logprobs: this.#logprobs.get(choice) ?? [],
         });
     }
+  }
+
+  #reasonOf(choice: number, told: FinishReason): FinishReason {
+    // A call that a bound on output has cut is none that anybody could run.
+    if (this.#lost.has(choice) && told !== "length") return "error";
+    return told === "stop" && this.#declined.has(choice) ? "content_filter" : told;
   }
 
   #add(choice: number, open: OpenPart, text: string): void {

@@ -20,6 +20,8 @@ export interface Provider {
   readonly clientHeaders?: readonly string[];
   /** Headers by which every answer of it says where it comes from. */
   readonly answerHeaders?: Readonly<Record<string, string>>;
+  /** Its failures are what its clients ask for: each is told as it comes, and says nothing of the next call. */
+  readonly failsAsAsked?: boolean;
 }
 
 /** One of a provider's credentials: what the provider speaks, signed with it, and what the vendor allows it. */

@@ -300,6 +300,16 @@ describe("another model serves", () => {
     expect(served.headers.get("warning")).toContain("openai/gpt-5.6-luna");
   });
 
+  test("and none that there is not: a warning names it", async () => {
+    first.handle(() => GOOD);
+    const response = await gateway.chat({ ...BODY, models: ["t/none", "t/cheap"] });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("warning")).toContain("models: t/none cannot serve this request");
+    const refused = await gateway.chat({ ...BODY, model: "t/none", models: ["t/nothing"] });
+    const { error }: Json = await refused.json();
+    expect([refused.status, error.code]).toEqual([400, "model_not_found"]);
+  });
+
   test("never one that the key may not use", async () => {
     const { json } = await gateway.admin("POST", "/keys", {
       account_id: gateway.accountId,
@@ -318,7 +328,6 @@ describe("another model serves", () => {
     [[], "models must be a list of 1 to 5 models"],
     [Array.from({ length: 6 }, () => "t/dear"), "models must be a list of 1 to 5 models"],
     [["t/dear", 1], "models[1] must be the name of a model"],
-    [["t/none"], "t/none"],
   ] as const)
     test(`a list of ${JSON.stringify(models).slice(0, 40)} is a 400`, async () => {
       const response = await gateway.chat({ ...BODY, models });
@@ -421,4 +430,21 @@ test("a stream in another format ends as its own caller knows it, whichever way 
   expect(text).toContain("event: message_stop");
   expect(text).toContain("Hello.");
   expect(text.match(/event: message_start/g)).toHaveLength(1);
+});
+
+test("a provider that fails as its clients ask is called once, and is never closed", async () => {
+  const sandbox = await startGateway({ settings: "routing: {}", environment: {}, clock });
+  for (let i = 0; i < 8; i += 1) {
+    const failing = await sandbox.chat(
+      { ...BODY, model: "openai/gpt-5.6-luna" },
+      { headers: { "x-sandbox": "fail=overloaded" } },
+    );
+    expect(failing.status).toBe(503);
+    expect(((await failing.json()) as Json).error.message).not.toContain("Every provider");
+  }
+  expect((await sandbox.chat({ ...BODY, model: "openai/gpt-5.6-luna" })).status).toBe(200);
+  await sandbox.settled();
+  const { json } = await sandbox.admin("GET", "/requests");
+  expect(json.data.map((row: Json) => row.attempts.length)).toEqual(Array.from({ length: 9 }, () => 1));
+  await sandbox.close();
 });

@@ -84,10 +84,11 @@ export function embeddingWays({ catalog, providers }: Offer, model: Model): read
     const own = provider?.embeddings;
     if (provider === undefined || own === undefined) return [];
     const { upstreamId } = route;
-    return calledWays(model, route, provider).map(({ key, credential }) => ({
+    return calledWays(model, route, provider).map(({ key, credential, failsAsAsked }) => ({
       key,
       route,
       credential,
+      failsAsAsked,
       provider,
       spoken: credential?.embeddings ?? own,
       upstreamId,

@@ -145,8 +145,8 @@ async function admitNamed(asked: Asked, names: readonly string[]): Promise<reado
   return [await aimedAgain(asked, { ...first, warnings: [...left, ...first.warnings] }), ...others];
 }
 
-/** What is wrong with a name, whatever the request: it is told, and no other model serves. */
-const UNSERVABLE: ReadonlySet<string> = new Set(["model_not_found", "model_ambiguous", "model_not_allowed"]);
+/** What is wrong with a name that stands for models, whatever the request: it is told, and no other model serves. */
+const UNSERVABLE: ReadonlySet<string> = new Set(["model_ambiguous", "model_not_allowed"]);
 
 /** The models that the operator names. Those that cannot serve the request, or the key may not use, are left out. */
 async function admitFallbacks(

@@ -106,7 +106,7 @@ function newDestinations(
     if (provider === undefined || way === undefined) return [];
     const { upstreamId } = route;
     const target = targetOf(model, { spoken: way.spoken, upstreamId });
-    return calledWays(model, route, provider).map(({ key, credential }) => ({
+    return calledWays(model, route, provider).map(({ key, credential, failsAsAsked }) => ({
       model,
       target,
       provider,
@@ -114,6 +114,7 @@ function newDestinations(
       key,
       route,
       credential,
+      failsAsAsked,
       protocol: way.protocol,
       spoken: credential?.protocols.find(({ id }) => id === way.spoken.id) ?? way.spoken,
     }));
@@ -132,7 +133,7 @@ export function admit(
   demand: Demand,
   nowMs: number,
 ): Admission {
-  const { model, spoken, target, provider, upstreamId, key, route, credential } = destination;
+  const { model, spoken, target, provider, upstreamId, key, route, credential, failsAsAsked } = destination;
   checkInputs(model, demand, protocol);
   checkOutputs(model, demand, protocol);
   const media = mediaTokens(model, demand);
@@ -145,6 +146,7 @@ export function admit(
     key,
     route,
     credential,
+    failsAsAsked,
     target,
     provider,
     spoken,

@@ -14,7 +14,8 @@ export function checkWays(
 ): void {
   let waitMs = Infinity;
   for (const { ways } of legs) {
-    for (const { key } of ways) {
+    for (const { key, failsAsAsked } of ways) {
+      if (failsAsAsked) return;
       const standing = health.look(key);
       if (standing.waitMs <= 0) return;
       waitMs = Math.min(waitMs, standing.waitMs);
@@ -112,9 +113,10 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const current = this.#current;
     if (current === undefined || signal.aborted) return undefined;
     const retry = this.#failed(error, answer);
+    if (current.candidate.failsAsAsked || this.#calls >= settings().attempts) return undefined;
     if (error.cause instanceof RefusalCause && error.cause.aboutSignatures)
       return this.#withoutSignatures(current);
-    if (retry.where === "nowhere" || this.#calls >= settings().attempts || !budget.take()) return undefined;
+    if (retry.where === "nowhere" || !budget.take()) return undefined;
     const other = await this.#goOn(this.#othersAfter(current.candidate, retry));
     return other ?? this.#sameAgain(current, retry, signal);
   }
@@ -196,7 +198,9 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   async #choose(ways: readonly Candidate<Prepared>[]): Promise<Chosen<Prepared> | number> {
     let waitMs = Infinity;
     for (const candidate of ways) {
-      const place = this.#routing.health.admit(candidate.key, candidate.credential ?? NO_BOUNDS);
+      const place = candidate.failsAsAsked
+        ? NO_PLACE
+        : this.#routing.health.admit(candidate.key, candidate.credential ?? NO_BOUNDS);
       if ("waitMs" in place) {
         waitMs = Math.min(waitMs, place.waitMs);
         continue;
@@ -220,6 +224,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
 }
 
 const NO_BOUNDS = {};
+const NO_PLACE: Place = { answered() {}, end() {} };
 const GOOD = { kind: "ok" } as const;
 const NEUTRAL = { kind: "neutral" } as const;
 

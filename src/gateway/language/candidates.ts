@@ -71,11 +71,12 @@ function candidateOf(
   way: Destination,
   first: LanguageCall | undefined,
 ): Candidate<LanguageCall> {
-  const { key, route, credential } = way;
+  const { key, route, credential, failsAsAsked } = way;
   return {
     key,
     route,
     credential,
+    failsAsAsked,
     prepare: () => first ?? prepareWay(held, leg, way),
   };
 }

@@ -9,20 +9,23 @@ export interface CalledWay {
   readonly route: Route;
   /** Absent where the provider has one alone. */
   readonly credential: Credential | undefined;
+  /** See `Provider`. */
+  readonly failsAsAsked: boolean;
 }
 
 /** The ways by one route: one for each of the provider's credentials. */
 export function calledWays(
   { id: model }: Model,
   route: Route,
-  { id: provider, credentials }: Provider,
+  { id: provider, credentials, failsAsAsked = false }: Provider,
 ): readonly CalledWay[] {
   if (credentials === undefined)
-    return [{ key: { model, provider, credential: "" }, route, credential: undefined }];
+    return [{ key: { model, provider, credential: "" }, route, credential: undefined, failsAsAsked }];
   return credentials.map((credential) => ({
     key: { model, provider, credential: credential.name },
     route,
     credential,
+    failsAsAsked,
   }));
 }
 

@@ -122,6 +122,7 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
       secrets: [],
       clientHeaders: [ORDERS_HEADER],
       answerHeaders: { "x-switchyard-provider": SANDBOX },
+      failsAsAsked: true,
     },
   ];
   return {

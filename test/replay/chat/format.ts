@@ -85,7 +85,9 @@ function withOtherOptions(body: Json, seed: number): Json {
 /** The model is the provider's, and a stream's usage is asked for where the client did not. */
 function changesFor(body: Json): (written: WrittenObject) => Changes {
   return (written) => {
-    const changes: Changes = { replace: { model: JSON.stringify(body.model) }, append: [], leftOut: [] };
+    // Models that may serve are for the gateway to choose among.
+    const leftOut = "models" in body ? ["models"] : [];
+    const changes: Changes = { replace: { model: JSON.stringify(body.model) }, append: [], leftOut };
     if (body.stream === true) askForUsage(written, changes);
     return changes;
   };

@@ -159,6 +159,13 @@ describe("a request", () => {
     expect(chat.thinking).not.toHaveProperty("hidden");
   });
 
+  test("has its wishes of safety left out, and that is told", () => {
+    const categories = { category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_NONE" };
+    const { chat, warnings } = decode({ contents: [user("a")], safetySettings: [categories] });
+    expect(JSON.stringify(chat)).not.toContain("HARM");
+    expect(warnings).toContain("safetySettings was left out: this model's provider has no such field");
+  });
+
   const refused: Readonly<Record<string, object>> = {
     cachedContent: { cachedContent: "cachedContents/1" },
     "tools[0].codeExecution": { tools: [{ codeExecution: {} }] },

@@ -215,7 +215,10 @@ class OpenAnswer implements UpstreamAnswer {
       // A length that was declared is kept to by the client; without one, we count.
       const plain = (response.headers.get("content-encoding") ?? "identity") === "identity";
       if (length === undefined || !plain) return await readCounted(response, maxBytes, makeRoom);
-      if (length > maxBytes) throw tooLarge();
+      if (length > maxBytes) {
+        void response.body?.cancel().catch(() => {});
+        throw tooLarge();
+      }
       const room = makeRoom?.(length);
       if (room instanceof Promise) await room;
       return await response.bytes();

@@ -229,11 +229,39 @@ describe("bounds of retrying", () => {
     second.handle(() => (count++ === 0 ? limited : GOOD));
     const asked = gateway.chat({ ...BODY, model: "t/dear" });
     await second.waitForRequest(1);
-    await clock.advance(0);
-    await clock.advance(2_000);
+    const askedMs = clock.steadyMs();
+    while (second.requests.length === 1) await clock.advance(10);
     expect((await asked).status).toBe(200);
+    expect(clock.steadyMs() - askedMs).toBeGreaterThanOrEqual(2_000);
     expect(calls()).toEqual(["second-1", "second-1"]);
   });
+
+  test("a client that leaves in such a pause pays nothing: nobody was working for it", async () => {
+    second.handle(() => jsonAnswer(429, {}, { headers: [["retry-after", "2"]] }));
+    for (const stream of [false, true]) {
+      const controller = new AbortController();
+      const asked = gateway
+        .chat({ ...BODY, model: "t/dear", stream }, { signal: controller.signal })
+        .catch(() => undefined);
+      const request = await second.waitForRequest(1);
+      await second.waitForOutcome(request);
+      while (!(await pauses())) await new Promise((resolve) => setImmediate(resolve));
+      controller.abort();
+      await asked;
+      await gateway.settled();
+      const row = await lastRow();
+      expect([stream, row.outcome, row.credit, row.attempts.length]).toEqual([stream, "client_gone", 0, 1]);
+      second.reset();
+      second.handle(() => jsonAnswer(429, {}, { headers: [["retry-after", "2"]] }));
+      await clock.advance(70_000);
+    }
+  });
+
+  /** Whether the way cools, so that its request waits. */
+  async function pauses(): Promise<boolean> {
+    const { json } = await gateway.admin("GET", "/routes?model=t/dear");
+    return json.data[0].state === "cooling";
+  }
 
   test("and not where it is long", async () => {
     second.handle(() => jsonAnswer(429, {}, { headers: [["retry-after", "20"]] }));

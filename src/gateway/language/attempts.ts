@@ -84,11 +84,14 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   readonly #routing: Routing;
   readonly #clock: Clock;
   readonly #stickyKey: number | undefined;
+  /** Those that no failure has ruled out so far. */
   #candidates: readonly Candidate<Prepared>[];
   /** Ways that were taken, or that the request cannot go. */
   readonly #tried: Candidate<Prepared>[] = [];
   #calls = 0;
   #hasAnswer = false;
+  #hasEnded = false;
+  /** The provider has refused signatures: no way is sent any. */
   #isUnsigned = false;
   #current: Chosen<Prepared> | undefined;
   #place: Place | undefined;
@@ -117,8 +120,14 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     if (error.cause instanceof RefusalCause && error.cause.aboutSignatures)
       return this.#withoutSignatures(current);
     if (retry.where === "nowhere" || !budget.take()) return undefined;
-    const other = await this.#goOn(this.#othersAfter(current.candidate, retry));
-    return other ?? this.#sameAgain(current, retry, signal);
+    let next: Prepared | undefined;
+    try {
+      this.#candidates = this.#othersAfter(current.candidate, retry);
+      next = (await this.#goOn(this.#candidates)) ?? (await this.#sameAgain(current, retry, signal));
+      return next;
+    } finally {
+      if (next === undefined) budget.giveBack();
+    }
   }
 
   /** The same way once more, after the pause that it needs. */
@@ -145,6 +154,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   }
 
   end(error?: Error, answer?: Answered): void {
+    this.#hasEnded = true;
     if (this.#place === undefined) return;
     if (error === undefined) {
       // A client that left says nothing of a provider that had not answered.
@@ -198,6 +208,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   async #choose(ways: readonly Candidate<Prepared>[]): Promise<Chosen<Prepared> | number> {
     let waitMs = Infinity;
     for (const candidate of ways) {
+      // The client may have left while the last one was prepared: a place taken now would never be given back.
+      if (this.#hasEnded) break;
       const place = candidate.failsAsAsked
         ? NO_PLACE
         : this.#routing.health.admit(candidate.key, candidate.credential ?? NO_BOUNDS);
@@ -209,7 +221,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
       try {
         const preparing = candidate.prepare();
         const prepared = preparing instanceof Promise ? await preparing : preparing;
-        if (prepared !== undefined) return { prepared, candidate };
+        if (prepared !== undefined) return { prepared: this.#unsignedNow(prepared), candidate };
         this.#tried.push(candidate);
       } catch (error) {
         place.end(NEUTRAL);
@@ -220,6 +232,10 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
       this.#place = undefined;
     }
     return waitMs;
+  }
+
+  #unsignedNow(prepared: Prepared): Prepared {
+    return (this.#isUnsigned ? prepared.unsigned?.() : undefined) ?? prepared;
   }
 }
 

@@ -22,7 +22,8 @@ import { admitting, type RequestRecord } from "../request-record.ts";
 import { checkInputs, waysTo } from "./admit.ts";
 import { withNamed } from "./kept-state.ts";
 import { ownCount } from "./own-count.ts";
-import { type CallServices, ClientGone } from "./paid-call.ts";
+import { ClientGone } from "./client-gone.ts";
+import type { CallServices } from "./paid-call.ts";
 import { clientHeaders } from "./candidates.ts";
 
 /** What counting needs. It sees no ledger: nothing is held, charged or written down for it. */

@@ -1,8 +1,7 @@
 import type { Clock } from "../../core/time/clock.ts";
-import { GatewayError, toGatewayError } from "../../core/errors.ts";
+import { toGatewayError } from "../../core/errors.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
 import type { Hold } from "../../core/money/hold.ts";
-import { describeError } from "../../core/log/log.ts";
 import { creditsText, type MicroCredits } from "../../core/money/credits.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import { operatorCost } from "../../core/money/operator-cost.ts";
@@ -24,7 +23,7 @@ import type { Admission } from "./admit.ts";
 import { type Attempts, type AttemptWays, openAttempts, type Sendable } from "./attempts.ts";
 import type { RequestRecord } from "../request-record.ts";
 import { isPlausible, tokensOf, withFlag } from "./metered.ts";
-import { isAnswer, refusalOf } from "./refused-answer.ts";
+import { isAnswer, noteUpstreamError, refusalOf } from "./refused-answer.ts";
 import type { Routing } from "../routing/routing.ts";
 import type { Answered } from "../routing/retry.ts";
 import type { Timeouts } from "../timeouts.ts";
@@ -40,14 +39,6 @@ export interface CallServices {
   readonly carrierSecret: string;
   /** Calls that have not ended, so that a shutdown can end them as it should. */
   readonly live: Set<Pick<PaidCall, "abort">>;
-}
-
-/** The reason of an abort that the client caused by leaving. */
-export class ClientGone extends Error {
-  constructor() {
-    super("The client has gone.");
-    this.name = "ClientGone";
-  }
 }
 
 /** What a call needs of the form in which its provider is asked. */
@@ -165,6 +156,8 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   /** The answer to the last attempt, as far as it got one. */
   #answered: Answered | undefined;
   #firstByteAtMs: number | null = null;
+  /** The last attempt has failed, and the next has not begun. */
+  #isBetween = false;
   #ending: Promise<MicroCredits> | undefined;
 
   constructor(parts: CallParts, ways: CallWays<Format>) {
@@ -198,8 +191,14 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   }
 
   async sendAgain(error: Error, stream: boolean): Promise<UpstreamAnswer | undefined> {
-    const next = await this.#tries.next(error, this.#answered, this.#controller.signal);
+    const next = await this.#nextAfter(error);
     return next && this.#sendUntilAnswered(next, stream);
+  }
+
+  #nextAfter(error: Error): Promise<PreparedCall<Format> | undefined> {
+    const { signal } = this.#controller;
+    this.#isBetween = !signal.aborted;
+    return this.#tries.next(error, this.#answered, signal);
   }
 
   async #sendUntilAnswered(first: PreparedCall<Format>, stream: boolean): Promise<UpstreamAnswer> {
@@ -208,7 +207,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
       try {
         return await this.#sendOnce(prepared, stream);
       } catch (error) {
-        const next = await this.#tries.next(error as Error, this.#answered, this.#controller.signal);
+        const next = await this.#nextAfter(error as Error);
         if (next === undefined) throw error;
         noteUpstreamError(this.#parts.record, error as Error);
         prepared = next;
@@ -229,6 +228,8 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     const attempt = { provider: provider.id, upstream_id: upstreamId, sent_at_ms, status: null };
     const at = this.#attempts.push(attempt) - 1;
     this.#answered = undefined;
+    this.#firstByteAtMs = null;
+    this.#isBetween = false;
     record.waits();
     const answer = await callUpstream(hold, {
       provider: spoken,
@@ -296,8 +297,8 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   settleLeft(metered: Metered | undefined): Promise<MicroCredits> {
     const { hold } = this.#parts;
-    // Nothing went out yet, so nothing was used.
-    if (this.#attempts.length === 0)
+    // Nothing is under way, so nothing was used.
+    if (this.#attempts.length === 0 || this.#isBetween)
       return this.#end({ outcome: "client_gone", metered: undefined, delivered: true });
     const seen = metered ?? {
       usage: { ...NO_USAGE, input: this.#present.admission.expectedInput },
@@ -391,10 +392,4 @@ function contextOf<Format extends CalledFormat>(
     expectedInput: admission.expectedInput,
     carrier,
   };
-}
-
-/** What upstream said goes to the log, redacted, and to nobody else. */
-function noteUpstreamError(record: RequestRecord, error: Error): void {
-  const operatorFault = error instanceof GatewayError && error.operatorFault;
-  record.note({ upstream_error: describeError(error), ...(operatorFault ? { operator_fault: true } : {}) });
 }

@@ -3,7 +3,8 @@ import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, RelayAnswer } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { RequestRecord } from "../request-record.ts";
-import { type CalledFormat, type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
+import { ClientGone } from "./client-gone.ts";
+import type { CalledFormat, CallServices, PaidCall } from "./paid-call.ts";
 
 /** A plain answer beyond this is a fault of the provider. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;

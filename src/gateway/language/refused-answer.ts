@@ -1,6 +1,8 @@
 import { GatewayError } from "../../core/errors.ts";
+import { describeError } from "../../core/log/log.ts";
 import type { AnswerContext, RelayProtocol } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
+import type { RequestRecord } from "../request-record.ts";
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 
@@ -20,16 +22,33 @@ export async function refusalOf(
 ): Promise<GatewayError> {
   const { status, contentType, retryAfter } = answer;
   if (status >= 300 && status < 400) {
+    leave(answer);
     const message = "The provider answered with a redirect, which is not followed.";
     return new GatewayError("upstream_error", message, { operatorFault: true });
   }
   const isGood = status >= 200 && status < 300;
   // A provider that answers a streamed request with JSON says what is wrong in it.
-  if (isGood && !(stream && contentType.toLowerCase().includes("json")))
+  if (isGood && !(stream && contentType.toLowerCase().includes("json"))) {
+    leave(answer);
     return new GatewayError(
       "upstream_error",
       "The provider answered with something that is no model answer.",
     );
+  }
   const body = await answer.readAll(MAX_REFUSAL_BYTES);
   return protocol.readRefusal({ status, body, retryAfter }, context);
+}
+
+/** Lets go of the connection of an answer that nobody reads: the request may go on elsewhere. */
+function leave(answer: UpstreamAnswer): void {
+  void answer
+    .open()
+    ?.cancel()
+    .catch(() => {});
+}
+
+/** What upstream said goes to the log, redacted, and to nobody else. */
+export function noteUpstreamError(record: RequestRecord, error: Error): void {
+  const operatorFault = error instanceof GatewayError && error.operatorFault;
+  record.note({ upstream_error: describeError(error), ...(operatorFault ? { operator_fault: true } : {}) });
 }

@@ -6,7 +6,8 @@ import { NO_USAGE } from "../../core/money/usage.ts";
 import type { Metered, RelayStream } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { BodySink, WrittenBody } from "../../runtime/stream-body.ts";
-import { type CallServices, ClientGone, type PaidCall } from "./paid-call.ts";
+import { ClientGone } from "./client-gone.ts";
+import type { CallServices, PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "../request-record.ts";
 import type { AnswerKeeping } from "./kept-state.ts";
 import { createStreamWatch, type StreamWatch, type Watched } from "./stream-watch.ts";
@@ -173,10 +174,11 @@ class RelayedStream implements StreamAnswer, Watched {
         return this.#call.sawAnswer();
       } catch (cause) {
         const error = this.#failureOf(cause);
-        const next = this.stream.hasContent ? undefined : await this.#call.sendAgain(error, true);
-        if (next === undefined) throw error;
-        void this.#reader?.cancel().catch(() => {});
+        if (this.stream.hasContent) throw error;
         this.hasHeaders = false;
+        void this.#reader?.cancel().catch(() => {});
+        const next = await this.#call.sendAgain(error, true);
+        if (next === undefined) throw error;
         upstream = next;
       }
     }
@@ -204,6 +206,7 @@ class RelayedStream implements StreamAnswer, Watched {
     this.#held = [];
     this.#hasMore = true;
     this.hasHeaders = true;
+    this.#watch.begun();
     this.#reader = upstream.open();
     this.#tellsItsEnd = tellsItsEnd;
     this.#explain = failureOf;

@@ -28,8 +28,9 @@ function open() {
     keptAlive: () => keptAlive,
     begin: () => {
       headers = true;
-      watch.touch();
+      watch.begun();
     },
+    fail: () => void (headers = false),
     /** For `ms`, something comes every ten seconds: content, or bytes that are none. */
     async feed(ms: number, content: boolean) {
       for (let at = 0; at < ms; at += 10 * SECOND) {
@@ -57,6 +58,20 @@ describe("each deadline ends a stream once, and not before its time", () => {
 
   test("60 seconds of silence in mid-answer", async () => {
     const { clock, said, begin } = open();
+    begin();
+    await clock.advance(60 * SECOND - 1);
+    expect(said).toEqual([]);
+    await clock.advance(STEP);
+    expect(said).toEqual(["timeout_error: The provider went silent in mid-answer."]);
+  });
+
+  test("60 seconds of silence since an answer began, however late that was, or after which other one", async () => {
+    const { clock, said, begin, fail } = open();
+    await clock.advance(100 * SECOND);
+    begin();
+    await clock.advance(10 * SECOND);
+    fail();
+    await clock.advance(5 * SECOND);
     begin();
     await clock.advance(60 * SECOND - 1);
     expect(said).toEqual([]);

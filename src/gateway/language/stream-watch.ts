@@ -20,6 +20,8 @@ export interface Watched {
 export interface StreamWatch {
   start(): void;
   stop(): void;
+  /** Upstream has begun to answer, perhaps anew. */
+  begun(): void;
   /** Bytes came from upstream. */
   touch(): void;
   /** Whether the client waits for bytes (else we wait for the client). */
@@ -62,6 +64,11 @@ class Watch implements StreamWatch {
 
   stop(): void {
     this.#timer?.cancel();
+  }
+
+  begun(): void {
+    this.#byteMs = this.#contentMs = this.#clock.steadyMs();
+    this.#chunks = 0;
   }
 
   touch(): void {

@@ -32,3 +32,12 @@ test("with a budget of 0 nothing is retried, and a changed budget holds at once"
   budget.earn();
   expect(takenOf(budget)).toBe(1);
 });
+
+test("a retry that could not be made is there for the next request", () => {
+  const budget = createRetryBudget(() => ({ retryBudget: 0.25 }));
+  expect(takenOf(budget)).toBe(10);
+  budget.giveBack();
+  expect(takenOf(budget)).toBe(1);
+  for (let i = 0; i < 20; i += 1) budget.giveBack();
+  expect(takenOf(budget)).toBe(10);
+});

@@ -6,6 +6,8 @@ export interface RetryBudget {
   earn(): void;
   /** Takes one retry, where there is one. */
   take(): boolean;
+  /** A retry that was taken could not be made. */
+  giveBack(): void;
 }
 
 /** Retries that may be saved, and that there are to begin with. */
@@ -22,6 +24,9 @@ export function createRetryBudget(settings: () => Pick<RoutingSettings, "retryBu
       if (saved < 1 || settings().retryBudget === 0) return false;
       saved -= 1;
       return true;
+    },
+    giveBack() {
+      saved = Math.min(MOST_SAVED, saved + 1);
     },
   };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../../protocols/protocol.ts";
 import { readErrorObject, readRefusal } from "../../protocols/refusal.ts";
+import { NotSent } from "../../providers/sending.ts";
 import { type Answered, readFailure, retryOf, type RetryTerms } from "./retry.ts";
 import { UNSAFE_RETRIES, type UnsafeRetry } from "./settings.ts";
 
@@ -54,6 +55,12 @@ const ROWS: readonly Row[] = [
     reason: "not_sent",
     ...BLAMED,
   })),
+  {
+    name: "no connection in its time",
+    error: new GatewayError("timeout_error", "x", { cause: new NotSent() }),
+    reason: "not_sent",
+    ...BLAMED,
+  },
   {
     name: "a certificate that cannot be trusted",
     error: unanswered("DEPTH_ZERO_SELF_SIGNED_CERT"),

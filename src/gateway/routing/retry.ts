@@ -184,9 +184,11 @@ export function readFailure(error: unknown, answer: Answered | undefined): Failu
   }
   // A refusal whose body could not be read is one all the same.
   if (answer !== undefined && !isGood) return { how: "refused", status: answer.status };
-  if (kind === "timeout_error") return { how: "time_limit" };
+  const fault = answer === undefined ? callFault(error) : undefined;
+  // A limit of time that ended the sending comes before anybody could have had all of it.
+  if (kind === "timeout_error") return { how: fault === "not_sent" ? fault : "time_limit" };
   if (kind !== "upstream_error") return { how: "not_called" };
-  if (answer === undefined) return { how: callFault(error) };
+  if (fault !== undefined) return { how: fault };
   return { how: cause instanceof Error && "code" in cause ? "unknown" : "bad_answer" };
 }
 

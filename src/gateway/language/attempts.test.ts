@@ -1,0 +1,133 @@
+import { describe, expect, test } from "bun:test";
+import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
+import { GatewayError } from "../../core/errors.ts";
+import type { AnswerContext } from "../../protocols/protocol.ts";
+import { readRefusal } from "../../protocols/refusal.ts";
+import { createRouting } from "../routing/routing.ts";
+import { DEFAULT_ROUTING, type RoutingSettings } from "../routing/settings.ts";
+import { type Attempts, type Candidate, openAttempts, type Sendable } from "./attempts.ts";
+
+interface Sent extends Sendable<Sent> {
+  readonly name: string;
+}
+
+const KEPT = { sent: { take: () => [] }, length: 0, isKept: true, warnings: [], release: () => {} };
+const SIGNED = new Set(["signed"]);
+
+/** Routes of one model, `provider/credential` each, and what requests of them become. */
+function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {}) {
+  const clock = createFakeClock();
+  const routes = new Map<string, Candidate<Sent>["route"]>();
+  const prepared = (name: string, marks: ReadonlySet<string>): Sent => ({
+    ...KEPT,
+    name: [name, ...marks].join(" "),
+    ...(marks.size > 0 && { unsigned: () => prepared(name, new Set()) }),
+  });
+  const candidates = names.map((name): Candidate<Sent> => {
+    const [provider = "", credential = ""] = name.split("/");
+    const route = routes.get(provider) ?? { provider, upstreamId: "up" };
+    routes.set(provider, route);
+    return {
+      key: { model: "m", provider, credential },
+      route,
+      credential: undefined,
+      failsAsAsked: false,
+      prepare: () => prepared(name, SIGNED),
+    };
+  });
+  const routing = createRouting({
+    clock,
+    random: { bytes: (count) => new Uint8Array(count) },
+    settings: () => ({ ...DEFAULT_ROUTING, ...settings }),
+    ways: () => candidates.map(({ key }) => key),
+  });
+  const open = (ways = candidates): Attempts<Sent> =>
+    openAttempts({ routing, clock }, { candidates: ways, stickyKey: undefined });
+  const underWay = (): number =>
+    candidates.reduce((sum, { key }) => sum + routing.health.look(key).underWay, 0);
+  return { clock, routing, candidates, open, underWay };
+}
+
+const CONTEXT = { model: "m", secrets: [], nowSec: 1 } as unknown as AnswerContext;
+const answer = (status: number) => ({ status, stream: false });
+const refused = (status: number, error: object = {}): GatewayError =>
+  readRefusal(
+    { status, body: new TextEncoder().encode(JSON.stringify({ error })), retryAfter: null },
+    CONTEXT,
+  );
+const UNTRUSTED = new GatewayError("upstream_error", "x", {
+  cause: Object.assign(new Error("x"), { code: "CERT_HAS_EXPIRED" }),
+});
+const NOBODY = new GatewayError("upstream_error", "x", {
+  cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }),
+});
+const UNSIGNED = refused(400, { message: "messages.1.content.0: Invalid `signature` in `thinking` block" });
+const here = new AbortController().signal;
+
+describe("a request that fails", () => {
+  test("never comes back to a way that an earlier failure has ruled out", async () => {
+    const { open } = waysOf(["a/1", "a/2", "b/1", "c/1"], { breakerFailures: 0 });
+    const tries = open();
+    expect((await tries.first()).name).toBe("a/1 signed");
+    expect((await tries.next(UNTRUSTED, undefined, here))?.name).toBe("b/1 signed");
+    expect((await tries.next(NOBODY, undefined, here))?.name).toBe("c/1 signed");
+  });
+
+  test("takes nothing of the budget where there is no way left", async () => {
+    const { open, routing, candidates } = waysOf(["a/1"], { breakerFailures: 0 });
+    for (let i = 0; i < 40; i += 1) {
+      const tries = open(candidates);
+      await tries.first();
+      expect(await tries.next(refused(401), answer(401), here)).toBeUndefined();
+    }
+    let left = 0;
+    while (routing.budget.take()) left += 1;
+    expect(left).toBe(10);
+  });
+
+  test("has no place once it has ended, not even one that is taken later", async () => {
+    const { open, candidates, underWay } = waysOf(["a/1", "b/1", "c/1"]);
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const [first, second, third] = candidates as [Candidate<Sent>, Candidate<Sent>, Candidate<Sent>];
+    const tries = open([first, { ...second, prepare: () => promise }, third]);
+    await tries.first();
+    const client = new AbortController();
+    const next = tries.next(refused(503), answer(503), client.signal);
+    tries.end();
+    client.abort(new Error("gone"));
+    resolve(undefined);
+    expect(next).rejects.toThrow("gone");
+    await next.catch(() => {});
+    expect(underWay()).toBe(0);
+  });
+});
+
+describe("a provider that refuses signatures", () => {
+  test("is asked once more without them, and no way is sent any after that", async () => {
+    const { open } = waysOf(["a/1", "b/1"]);
+    const tries = open();
+    await tries.first();
+    expect((await tries.next(UNSIGNED, answer(400), here))?.name).toBe("a/1");
+    expect((await tries.next(refused(503), answer(503), here))?.name).toBe("b/1");
+  });
+
+  test("is not asked a third time", async () => {
+    const { open } = waysOf(["a/1", "b/1"]);
+    const tries = open();
+    await tries.first();
+    await tries.next(UNSIGNED, answer(400), here);
+    expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
+  });
+
+  test("is one of three calls at the most, and of as many as the operator allows", async () => {
+    const { open } = waysOf(["a/1", "b/1", "c/1"]);
+    const tries = open();
+    await tries.first();
+    await tries.next(refused(503), answer(503), here);
+    expect((await tries.next(refused(503), answer(503), here))?.name).toBe("c/1 signed");
+    expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
+    const once = waysOf(["a/1"], { attempts: 1 }).open();
+    await once.first();
+    expect(await once.next(UNSIGNED, answer(400), here)).toBeUndefined();
+  });
+});

@@ -1,0 +1,175 @@
+import type { Json } from "../gateway/gateway.ts";
+import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
+import { chatCompletion, chatStreamEvents } from "../upstream/chat-bytes.ts";
+import { afterEvent } from "../upstream/cuts.ts";
+import { geminiAnswer, geminiChunks } from "../upstream/gemini-bytes.ts";
+import { message, messageEvents } from "../upstream/messages-bytes.ts";
+import { sse } from "../upstream/sse-bytes.ts";
+
+// What the fault matrix and the mixes of faults are made of: answers of each format that providers are asked in.
+
+export type Spoken = "chat_completions" | "messages" | "generate_content" | "responses" | "embeddings";
+
+/** What a provider that speaks a format answers. */
+export interface Speech {
+  readonly plain: Json;
+  /** Events of a stream whose text is "Hello." in two parts. */
+  readonly events: readonly Json[];
+  /** An error in a stream. */
+  readonly error: (type: string) => Json;
+  /** The same stream with another usage, or none. */
+  readonly used: (input: unknown, output: unknown) => readonly Json[];
+}
+
+const RESPONSE: Json = {
+  id: "resp_1",
+  object: "response",
+  created_at: 1,
+  status: "completed",
+  model: "up",
+  output: [
+    {
+      id: "msg_1",
+      type: "message",
+      status: "completed",
+      role: "assistant",
+      content: [{ type: "output_text", text: "Hello.", annotations: [], logprobs: [] }],
+    },
+  ],
+  store: false,
+  metadata: {},
+  usage: {
+    input_tokens: 10,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 5,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 15,
+  },
+};
+
+function responseEvents(response: Json): readonly Json[] {
+  const [item] = response.output;
+  const at = { item_id: item.id, output_index: 0, content_index: 0 };
+  return [
+    { type: "response.created", response: { ...response, status: "in_progress", output: [], usage: null } },
+    {
+      type: "response.output_item.added",
+      output_index: 0,
+      item: { ...item, status: "in_progress", content: [] },
+    },
+    {
+      type: "response.content_part.added",
+      ...at,
+      part: { type: "output_text", text: "", annotations: [], logprobs: [] },
+    },
+    { type: "response.output_text.delta", ...at, delta: "Hel", logprobs: [] },
+    { type: "response.output_text.delta", ...at, delta: "lo.", logprobs: [] },
+    { type: "response.output_text.done", ...at, text: "Hello.", logprobs: [] },
+    { type: "response.content_part.done", ...at, part: item.content[0] },
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.completed", response },
+  ].map((event, i) => ({ ...event, sequence_number: i }));
+}
+
+const words = ["Hel", "lo."];
+const chatUsage = (input: unknown, output: unknown): Json => ({
+  prompt_tokens: input,
+  completion_tokens: output,
+  total_tokens: 15,
+});
+const geminiUsage = (input: unknown, output: unknown): Json => ({
+  promptTokenCount: input,
+  candidatesTokenCount: output,
+  totalTokenCount: 15,
+});
+const messageUsage = (input: unknown, output: unknown): Json => ({
+  input_tokens: input,
+  output_tokens: output,
+});
+/** The text comes in one delta for each of these. */
+const blocks = [
+  { type: "text", text: "Hel" },
+  { type: "text", text: "lo." },
+];
+
+/** Each says "Hello." for 10 tokens of input and 5 of output. */
+export const SPEECH: Readonly<Record<Spoken, Speech>> = {
+  chat_completions: {
+    plain: chatCompletion({ words, usage: chatUsage(10, 5) }),
+    events: chatStreamEvents({ words, usage: chatUsage(10, 5) }),
+    error: (type) => ({ error: { message: "boom", type } }),
+    used: (input, output) => chatStreamEvents({ words, usage: chatUsage(input, output) }),
+  },
+  messages: {
+    plain: message({ blocks, usage: messageUsage(10, 5) }),
+    events: messageEvents({ blocks, usage: messageUsage(10, 5) }),
+    error: (type) => ({ type: "error", error: { type, message: "boom" } }),
+    used: (input, output) => messageEvents({ blocks, usage: messageUsage(input, output) }),
+  },
+  generate_content: {
+    plain: geminiAnswer({ parts: words, usage: geminiUsage(10, 5) }),
+    events: geminiChunks({ parts: words, usage: geminiUsage(10, 5) }),
+    error: (type) => ({ error: { code: 0, message: "boom", status: type } }),
+    used: (input, output) => geminiChunks({ parts: words, usage: geminiUsage(input, output) }),
+  },
+  responses: {
+    plain: RESPONSE,
+    events: responseEvents(RESPONSE),
+    error: (type) => ({ type: "error", code: type, message: "boom", param: null, sequence_number: 4 }),
+    used: (input, output) =>
+      responseEvents({
+        ...RESPONSE,
+        usage: { ...RESPONSE.usage, input_tokens: input, output_tokens: output },
+      }),
+  },
+  embeddings: {
+    plain: {
+      object: "list",
+      model: "up",
+      data: [{ object: "embedding", index: 0, embedding: [1, 0] }],
+      usage: { prompt_tokens: 20, total_tokens: 20 },
+    },
+    events: [],
+    error: () => ({}),
+    used: () => [],
+  },
+};
+
+/** The bytes of a stream. */
+export function streamBytes(spoken: Spoken, events: readonly Json[] = SPEECH[spoken].events): Uint8Array {
+  const named = spoken === "messages" || spoken === "responses";
+  return sse(events, named ? { eventName: (event) => (event as Json).type } : {});
+}
+
+export const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+/** How many events there are until the first part of the text has come. */
+export function untilContent(spoken: Spoken): number {
+  return SPEECH[spoken].events.findIndex((event) => JSON.stringify(event).includes('Hel"')) + 1;
+}
+
+/** How many events there are before any content: an item that begins is some. */
+export const BEFORE_CONTENT: Readonly<Record<Spoken, number>> = {
+  chat_completions: 1,
+  messages: 2,
+  generate_content: 0,
+  responses: 1,
+  embeddings: 0,
+};
+
+export const goodAnswer = (spoken: Spoken, stream: boolean): Answer =>
+  stream ? sseAnswer(streamBytes(spoken)) : jsonAnswer(200, SPEECH[spoken].plain);
+
+/** A stream that breaks off by FIN behind the first part of its text. */
+export function cutBehindContent(spoken: Spoken): Answer {
+  const bytes = streamBytes(spoken);
+  return { ...sseAnswer(bytes), framing: "close", end: { at: placeBehindContent(spoken), how: "fin" } };
+}
+
+export const placeBehindContent = (spoken: Spoken): number =>
+  afterEvent(streamBytes(spoken), untilContent(spoken));
+
+/** A stream whose first `count` events are followed by `more`. */
+export function streamWith(spoken: Spoken, count: number, more: readonly Json[]): Answer {
+  return sseAnswer(streamBytes(spoken, [...SPEECH[spoken].events.slice(0, count), ...more]));
+}

@@ -1,0 +1,149 @@
+import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
+import { FORMAT_CLIENTS, streamedBody } from "../gateway/format-clients.ts";
+import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import type { Answer } from "../upstream/answer.ts";
+import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
+import { goodAnswer, type Spoken } from "./fault-matrix.ts";
+
+// A gateway with routing as it is by itself, and models of two providers each: the first is called by two credentials.
+
+export type Format = keyof typeof FORMAT_CLIENTS | "embeddings";
+
+/** The format of the client, and the one that its provider is asked in: each relayed, and once translated. */
+export const ASKED: readonly (readonly [Format, Spoken])[] = [
+  ["chat_completions", "chat_completions"],
+  ["chat_completions", "messages"],
+  ["messages", "messages"],
+  ["messages", "chat_completions"],
+  ["generate_content", "generate_content"],
+  ["generate_content", "chat_completions"],
+  ["responses", "responses"],
+  ["responses", "generate_content"],
+  ["embeddings", "embeddings"],
+];
+
+/** One way of asking. Its model and its providers are its own, so that it meets no breaker of another's. */
+export interface Case {
+  readonly name: string;
+  readonly format: Format;
+  readonly spoken: Spoken;
+  readonly stream: boolean;
+  /** Where the first provider is, if not at the double. */
+  readonly at?: string;
+}
+
+/** A row of a table in each way of asking. */
+export function casesOf(row: string, only?: "plain" | "stream"): readonly Case[] {
+  return ASKED.flatMap(([format, spoken]) =>
+    [false, true]
+      .filter((stream) => only === undefined || stream === (only === "stream"))
+      .filter((stream) => !stream || format !== "embeddings")
+      .map((stream) => ({
+        name: `${row}-${format}-${spoken}-${stream ? "stream" : "plain"}`.replaceAll("_", ""),
+        format,
+        spoken,
+        stream,
+      })),
+  );
+}
+
+export interface FaultStation {
+  readonly gateway: TestGateway;
+  readonly double: UpstreamDouble;
+  readonly clock: FakeClock;
+  ask(one: Case, init?: RequestInit): Promise<Response>;
+  /** Sets what the first provider answers, and the second. */
+  answers(one: Case, first: () => Answer, second?: () => Answer): void;
+  /** By which credentials it was asked since then. */
+  calls(): readonly string[];
+  /** Requests that go well fill the budget of retries again, for two retries. */
+  earn(): Promise<void>;
+  /** How the first way stands: its state, failures in a row, and why it failed last. */
+  stateOf(one: Case): Promise<readonly unknown[]>;
+  /** The credits that were charged since the account had `before`. */
+  spent(before: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+const ENVIRONMENT = { A1: "a1-0123456789", A2: "a2-0123456789", B1: "b1-0123456789" };
+
+export async function openFaultStation(cases: readonly Case[], routing: Json = {}): Promise<FaultStation> {
+  const double = await startUpstreamDouble({ sleep: async () => undefined });
+  const clock = createFakeClock();
+  const settings = JSON.stringify(settingsOf(double.url, cases, routing));
+  const gateway = await startGateway({ settings, clock, environment: ENVIRONMENT });
+  const answers: FaultStation["answers"] = ({ spoken, stream }, first, second) => {
+    double.reset();
+    double.handle(({ target }) => {
+      if (target.startsWith("/well")) return goodAnswer("chat_completions", false);
+      return target.includes("-a/") ? first() : (second?.() ?? goodAnswer(spoken, stream));
+    });
+  };
+  return {
+    gateway,
+    double,
+    clock,
+    ask: (one, init) => ask(gateway, one, init),
+    answers,
+    calls: () =>
+      double.requests
+        .filter(({ target }) => !target.startsWith("/well"))
+        .map(({ headers }) => /[ab]\d-0123456789/.exec(JSON.stringify(headers))?.[0].slice(0, 2) ?? "none"),
+    async earn() {
+      const body = { model: "m/well", messages: [{ role: "user", content: "Hi" }] };
+      await Promise.all(Array.from({ length: 10 }, async () => (await gateway.chat(body)).arrayBuffer()));
+    },
+    async stateOf({ name }) {
+      const { json } = await gateway.admin("GET", `/routes?model=${encodeURIComponent(`m/${name}-a`)}`);
+      const [{ state, failures, last_failure: last }] = json.data;
+      return [state, failures, last?.reason ?? null];
+    },
+    async spent(before) {
+      await gateway.settled();
+      return Number((before - (await gateway.account()).balance).toFixed(6));
+    },
+    async close() {
+      await gateway.close();
+      await double.close();
+    },
+  };
+}
+
+function settingsOf(url: string, cases: readonly Case[], routing: Json): Json {
+  const providers: Json = { well: providerOf(url, "well", "chat_completions", "B1") };
+  const models: Json = {};
+  for (const { name, spoken, at = url } of cases) {
+    const first = providerOf(at, `${name}-a`, spoken, "A1");
+    providers[`${name}-a`] = { ...first, credentials: [{ env: "A2" }] };
+    providers[`${name}-b`] = providerOf(url, `${name}-b`, spoken, "B1");
+    models[`m/${name}-a`] = {
+      routes: [{ provider: `${name}-a` }, { provider: `${name}-b`, upstream_id: "up" }],
+    };
+  }
+  return { providers, routing: { ...routing, models } };
+}
+
+function providerOf(url: string, name: string, spoken: Spoken, env: string): Json {
+  const isEmbedding = spoken === "embeddings";
+  const facts = isEmbedding
+    ? { category: "embedding", embedding: { dimensions: 2, most_texts: 9 }, prices: { input: 1 } }
+    : { max_output: 100, prices: { input: 1, output: 2 } };
+  return {
+    base_url: `${url}/${name}`,
+    api_key_env: env,
+    dialect: "native",
+    ...(isEmbedding ? {} : { protocols: [spoken] }),
+    models: [{ id: `m/${name}`, upstream_id: "up", ...facts }],
+  };
+}
+
+function ask(gateway: TestGateway, { name, format, stream }: Case, init?: RequestInit): Promise<Response> {
+  const model = `m/${name}-a`;
+  if (format === "embeddings") return gateway.post("/api/v1/embeddings", { model, input: "Hi" }, init);
+  const client = FORMAT_CLIENTS[format];
+  const path = client.path(model);
+  if (stream) return gateway.post(path, streamedBody(client, model), init);
+  return path.includes(model)
+    ? gateway.post(path.replace(/:.*/, ":generateContent"), client.body, init)
+    : gateway.post(path, { ...client.body, model }, init);
+}

@@ -11,6 +11,7 @@ export interface Books {
   readonly holds: readonly Selectable<Tables["holds"]>[];
   readonly ledger: readonly Selectable<Tables["ledger"]>[];
   readonly requests: readonly Selectable<Tables["requests"]>[];
+  readonly prices: readonly Selectable<Tables["price_versions"]>[];
 }
 
 /** Opens the books for reading, past any gateway, and closes them again. */
@@ -38,6 +39,7 @@ export function readBooks(place: TestPlace["place"]): Promise<Books> {
         holds: await tables.selectFrom("holds").selectAll().execute(),
         ledger: await tables.selectFrom("ledger").selectAll().orderBy("seq").execute(),
         requests: await tables.selectFrom("requests").selectAll().orderBy("seq").execute(),
+        prices: await tables.selectFrom("price_versions").selectAll().execute(),
       })),
   );
 }
@@ -49,6 +51,7 @@ export function faultsOfBooks(books: Books): string[] {
     ...faultsOfKeys(books),
     ...faultsOfHolds(books),
     ...faultsOfEntries(books),
+    ...faultsOfPrices(books),
   ];
 }
 
@@ -116,6 +119,21 @@ function faultsOfEntries({ holds, ledger, requests }: Books): string[] {
   for (const [id, same] of perRequest) if (same.length > 1) faults.push(`${id} has ${same.length} holds`);
   if (requests.some((row) => !known.has(row.hold_id))) faults.push("a request stands without its hold");
   return faults;
+}
+
+/** A request has its hold's model and prices, or both of another model; the rules are stored. */
+function faultsOfPrices({ holds, requests, prices }: Books): string[] {
+  const known = new Map(holds.map((hold) => [hold.id, hold]));
+  const stored = new Map(prices.map(({ version, model }) => [version, model]));
+  return requests.flatMap(({ id, hold_id, model, price_version }) => {
+    const hold = known.get(hold_id);
+    const faults: string[] = [];
+    if (stored.get(price_version) !== model)
+      faults.push(`the prices of ${id} are not stored as those of ${model}`);
+    if ((model === hold?.model) !== (price_version === hold?.price_version))
+      faults.push(`${id} has the prices ${price_version} of ${model}, and its hold others of ${hold?.model}`);
+    return faults;
+  });
 }
 
 function total(rows: readonly { readonly amount: bigint }[]): bigint {

@@ -1,5 +1,6 @@
 import type { TestEngine } from "../gateway/engines.ts";
 import { seededRandom } from "../upstream/cuts.ts";
+import { readBooks } from "./books.ts";
 import type { KillPoint, Watch } from "./points.ts";
 import {
   ADMIN_TOKEN,
@@ -10,6 +11,7 @@ import {
   type Station,
   urlUnlessKilled,
 } from "./station.ts";
+import { FALLBACK } from "./told.ts";
 import { answerOf, runWorkload } from "./workload.ts";
 
 /** The seed of all runs; a failure names it. */
@@ -73,6 +75,9 @@ export async function runLane(lane: Lane): Promise<string[]> {
       step = lane.steps.next(fired);
     }
     if (broken.length === 0) await lookAgain(station, look);
+    const { requests } = await readBooks(station.place.place);
+    if (!requests.some(({ model }) => model === FALLBACK))
+      broken.push("no request was served by another model");
     return broken;
   } finally {
     await station.remove();

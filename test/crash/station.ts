@@ -4,14 +4,27 @@ import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/process.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { faultsOfBooks, readBooks, withBooks } from "./books.ts";
-import { faultsOfTold, type Tenant, type Told } from "./told.ts";
+import { FALLBACK, faultsOfTold, MODEL, RATES, type Tenant, type Told } from "./told.ts";
 import { admin, answerOf, sendGrant } from "./workload.ts";
 
 /** The admin token of every station. */
 export const ADMIN_TOKEN = "adm-crash-0123456789abcdef";
 
 /** Credits that each of the three accounts begins with: never short of any, so that no chat is refused. */
-const CREDITS = 10_000;
+const CREDITS = 100_000;
+
+const routeOf = (model: string): string => {
+  const [input, output] = RATES[model]?.cost ?? [];
+  return `routes: [{ provider: openai, cost: { input: ${Number(input) / 1e4}, output: ${Number(output) / 1e4} } }]`;
+};
+
+const SETTINGS = `
+timeouts: { process_lease_seconds: 1 }
+routing:
+  models:
+    ${MODEL}: { ${routeOf(MODEL)}, fallback: [${FALLBACK}] }
+    ${FALLBACK}: { ${routeOf(FALLBACK)} }
+`;
 
 /** One installation that dies and is started again and again on the same store. */
 export interface Station {
@@ -31,7 +44,7 @@ export interface Station {
 export async function openStation(engine: TestEngine): Promise<Station> {
   const folder = temporaryFolder();
   const settings = join(folder.path, "switchyard.yaml");
-  writeFileSync(settings, "timeouts: { process_lease_seconds: 1 }\n");
+  writeFileSync(settings, SETTINGS);
   const place = await engine.newPlace();
   const double = await startUpstreamDouble();
   double.handle(answerOf);

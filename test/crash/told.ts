@@ -1,7 +1,23 @@
 import type { Books } from "./books.ts";
 
-/** The model that every chat asks for. */
+/** The model that every chat asks for, and the one that serves where its provider refuses. */
 export const MODEL = "openai/gpt-5.6-luna";
+export const FALLBACK = "openai/gpt-5.6-sol";
+
+/** Micro-credits for one token of input and of output: what clients pay, and what the operator does. */
+export const RATES: Readonly<Record<string, { readonly price: Rate; readonly cost: Rate }>> = {
+  [MODEL]: { price: [2_000n, 12_000n], cost: [1_000n, 7_000n] },
+  [FALLBACK]: { price: [20_000n, 100_000n], cost: [15_000n, 80_000n] },
+};
+type Rate = readonly [input: bigint, output: bigint];
+
+/** What tokens come to. */
+export function rated(
+  [input, output]: Rate,
+  usage: { readonly input?: number; readonly output?: number },
+): bigint {
+  return BigInt(usage.input ?? 0) * input + BigInt(usage.output ?? 0) * output;
+}
 
 /** An account and a key of it. */
 export interface Tenant {
@@ -21,8 +37,8 @@ export interface ToldChat {
   credit: bigint | undefined;
   /** Whether the client has read its answer to the end, and was told of no error in it. */
   whole: boolean;
-  /** What a whole answer costs; undefined where that depends on when somebody broke off. */
-  readonly expected: bigint | undefined;
+  /** The tokens of a whole answer; undefined where that depends on when somebody broke off. */
+  readonly expected: { readonly input: number; readonly output: number } | undefined;
 }
 
 export interface ToldGrant {
@@ -49,6 +65,7 @@ export function faultsOfTold(books: Books, told: readonly Told[]): string[] {
   return [
     ...chats.flatMap((chat) => faultsOfChat(books, chat)),
     ...strangers(books, chats),
+    ...books.requests.flatMap(faultsOfRow),
     ...grants.flatMap((grant) => faultsOfGrant(books, grant)),
     ...keys.flatMap((key) => faultsOfKey(books, key)),
   ];
@@ -58,10 +75,11 @@ function faultsOfChat(books: Books, chat: ToldChat): string[] {
   const { requestId, credit, whole, expected, status } = chat;
   const faults: string[] = [];
   if (whole && credit === undefined) faults.push(`the whole answer of ${requestId} has no credit`);
-  if (whole && expected !== undefined && credit !== expected)
-    faults.push(`${requestId} was told ${credit} and costs ${expected}`);
   if (requestId === undefined) return faults;
   const rows = books.requests.filter((row) => row.id === requestId);
+  const price = RATES[rows[0]?.model ?? ""]?.price;
+  if (whole && expected !== undefined && (price === undefined || credit !== rated(price, expected)))
+    faults.push(`${requestId} was told ${credit} for ${JSON.stringify(expected)} of ${rows[0]?.model}`);
   if (rows.length > 1) faults.push(`${requestId} has ${rows.length} rows`);
   const charged = rows[0]?.charge ?? 0n;
   if (credit !== undefined && (rows.length === 0 || charged !== credit))
@@ -72,6 +90,17 @@ function faultsOfChat(books: Books, chat: ToldChat): string[] {
   const charges = books.ledger.filter((row) => row.kind === "settle" && row.request_id === requestId);
   if (charges.length > 1) faults.push(`${requestId} was charged ${charges.length} times`);
   return faults;
+}
+
+/** A row is charged, and has cost the operator, what its usage comes to by the rates of its model. */
+function faultsOfRow({ id, model, usage, charge, cost }: Books["requests"][number]): string[] {
+  const rates = RATES[model];
+  if (rates === undefined) return [`${id} was served by ${model}`];
+  if (usage === null) return [];
+  const counts = JSON.parse(usage) as { readonly input?: number; readonly output?: number };
+  return charge === rated(rates.price, counts) && cost === rated(rates.cost, counts)
+    ? []
+    : [`${id} of ${model} was charged ${charge} and cost ${cost} for ${usage}`];
 }
 
 /** Requests that no client knows the id of are those whose answer never began. */

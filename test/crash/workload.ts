@@ -5,7 +5,7 @@ import { chatAnswer, chatStreamAnswer } from "../upstream/chat-bytes.ts";
 import { finAt } from "../upstream/faults.ts";
 import type { SeenRequest } from "../upstream/seen-request.ts";
 import { sseData } from "../upstream/sse-bytes.ts";
-import { MODEL, type Tenant, type Told, type ToldChat } from "./told.ts";
+import { FALLBACK, MODEL, type Tenant, type Told, type ToldChat } from "./told.ts";
 
 /** What a chat asks of the double; it travels as the message's text, so that the answer follows from the request. */
 interface ChatPlan {
@@ -16,18 +16,21 @@ interface ChatPlan {
   /** Between two events of a stream, or before a plain answer. */
   readonly pauseMs: number;
   readonly fault: "none" | "status" | "cut";
+  /** The server of the model refuses it, so that the fallback serves. */
+  readonly falls: boolean;
   /** The client leaves: at once, or after the first bytes. */
   readonly leaves: "never" | "at once" | "after first bytes";
 }
 
-/** Micro-credits for one token of input and of output of the model. */
-const INPUT_PRICE = 2_000n;
-const OUTPUT_PRICE = 12_000n;
-
 /** The answer of the double to a chat of a workload. */
 export function answerOf(request: SeenRequest): Answer {
-  const body = request.json() as { readonly messages: readonly { readonly content: string }[] };
+  const body = request.json() as {
+    readonly model: string;
+    readonly messages: readonly { readonly content: string }[];
+  };
   const plan = JSON.parse(body.messages[0]?.content ?? "{}") as ChatPlan;
+  if (plan.falls && !FALLBACK.endsWith(body.model))
+    return jsonAnswer(429, { error: { message: "too many" } });
   if (plan.fault === "status") return jsonAnswer(500, { error: { message: "broken", type: "server_error" } });
   const form = {
     words: Array.from({ length: plan.words }, (_, i) => `word${i} `),
@@ -47,7 +50,16 @@ export function answerOf(request: SeenRequest): Answer {
 
 /** A chat that ends well unless the gateway is killed. */
 export function goodChat(stream: boolean): ChatPlan {
-  return { stream, words: 4, prompt: 21, completion: 7, pauseMs: 2, fault: "none", leaves: "never" };
+  return {
+    stream,
+    words: 4,
+    prompt: 21,
+    completion: 7,
+    pauseMs: 2,
+    fault: "none",
+    falls: false,
+    leaves: "never",
+  };
 }
 
 /** What a workload runs with. */
@@ -100,6 +112,7 @@ function planChat(random: () => number): ChatPlan {
     completion: 1 + Math.floor(random() * 40),
     pauseMs: Math.floor(random() * 4),
     fault: failing < 0.08 ? "status" : failing < 0.16 ? "cut" : "none",
+    falls: random() < 0.2,
     leaves: leaving < 0.1 ? "at once" : leaving < 0.2 ? "after first bytes" : "never",
   };
 }
@@ -119,7 +132,7 @@ export async function chat(workload: Workload, tenant: Tenant, plan: ChatPlan): 
     whole: false,
     expected:
       plan.fault === "none" && plan.leaves === "never"
-        ? BigInt(plan.prompt) * INPUT_PRICE + BigInt(plan.completion) * OUTPUT_PRICE
+        ? { input: plan.prompt, output: plan.completion }
         : undefined,
   };
   workload.told.push(told);

@@ -40,6 +40,9 @@ const RULES: Readonly<Record<string, string>> = {
     (select count(*) from requests where hold_id = holds.id) <> case when state = 'held' then 0 else 1 end`,
   "I4 a request's charge is its hold's": `select r.id from requests r join holds h on h.id = r.hold_id
     where r.charge <> coalesce(h.settled, 0) or r.id <> h.request_id or r.account_id <> h.account_id`,
+  "I12 a request has the prices of its hold, or those of another model that served": `select r.id from requests r
+    join holds h on h.id = r.hold_id where (r.model = h.model) <> (r.price_version = h.price_version)
+      or not exists (select 1 from price_versions where version = r.price_version)`,
   "I4 a task completed exactly if its hold was charged, and has no other": `select id from tasks where not exists
     (select 1 from holds where holds.id = hold_id and task_id = tasks.id and holds.account_id = tasks.account_id
       and holds.key_id = tasks.key_id and holds.request_id = tasks.request_id

@@ -227,5 +227,9 @@ function endOf(world: World, next: Step & { do: "settle" | "void" }, nowMs: numb
     return { kind: "void", ...end, outcome };
   }
   const used = next.used === "as held" ? (made?.amount ?? 0n) : BigInt(next.used);
-  return { kind: "settle", ...end, outcome: "completed", used, usage: "{}", flags: [] };
+  const settle = { kind: "settle", ...end, outcome: "completed", used, usage: "{}", flags: [] } as const;
+  return used % 3n === 1n ? { ...settle, served: ANOTHER, cost: used * 2n } : settle;
 }
+
+/** A model that serves in the place of that of the hold. */
+const ANOTHER = { model: "another", priceVersion: "another", priceRules: "{}" };

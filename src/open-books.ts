@@ -140,7 +140,6 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
   });
   const holdLifetimeMs = (): number => Math.max(timeouts().plainMs, timeouts().streamMs) + END_MS;
   const auditing = auditHourly(audit, clock, log);
-  const earlierTokenHash = home?.adminTokenHash;
   return {
     bootId,
     engine,
@@ -156,7 +155,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
       keys,
       tokenHash,
       isAlone: sweeper.isAlone,
-      earlierTokenHash,
+      earlierTokenHash: home?.adminTokenHash,
       clock,
       random,
     }),

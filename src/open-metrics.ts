@@ -5,6 +5,7 @@ import { createMeter, type Meter } from "./gateway/metrics/meter.ts";
 import { createMetricsText } from "./gateway/metrics/metrics-text.ts";
 import { addStateFamilies, type StateParts } from "./gateway/metrics/state-families.ts";
 import type { Offer } from "./gateway/offer.ts";
+import type { Routing } from "./gateway/routing/routing.ts";
 import { documentedPath } from "./http/openapi.ts";
 import { ROUTES } from "./http/routes.ts";
 import { SANDBOX } from "./providers/registry.ts";
@@ -36,6 +37,7 @@ export interface OpenMetricsParts {
 interface WatchedState extends Pick<StateParts, "memory" | "version"> {
   /** Paid calls that have not ended. */
   readonly calls: ReadonlySet<unknown>;
+  readonly routing: Pick<Routing, "health">;
   readonly database: Database;
 }
 
@@ -72,10 +74,11 @@ export function openMetrics({ clock, stopwatch }: OpenMetricsParts, offer: () =>
     meter,
     nowMs,
     text: createMetricsText(registry),
-    readState: ({ calls, database, ...state }) =>
+    readState: ({ calls, routing, database, ...state }) =>
       addStateFamilies(registry, {
         ...state,
         process: createProcessFigures(),
+        ways: () => routing.health.snapshot(),
         openHolds: () => calls.size,
         countTasks: createTaskCounts(database, clock),
       }),

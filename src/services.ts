@@ -122,16 +122,9 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const carrierSecret = books.secretFor("carriers 1");
   const routing = routingOf(parts, offers);
   const memory = createRequestMemory(() => settings().memory.bodiesBytes);
-  const shared = {
-    clock,
-    limiter: createLimiter(clock),
-    offer,
-    reader: createReader(),
-    carrierSecret,
-    kept,
-    routing,
-  };
-  metrics.readState({ memory, calls, database: books.database, version: VERSION });
+  const reader = createReader();
+  const shared = { clock, limiter: createLimiter(clock), offer, reader, carrierSecret, kept, routing };
+  metrics.readState({ memory, calls, routing, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,
     modelRoutes: (filter) => listRoutes(offer(), routing.health.snapshot(), filter),
@@ -172,7 +165,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       scheduler.wake();
     },
     startThreads() {
-      for (const { startThreads } of [shared.reader, books, media, sandbox, kept]) startThreads();
+      for (const { startThreads } of [reader, books, media, sandbox, kept]) startThreads();
     },
     warmUp: warming.run,
     metrics,
@@ -186,13 +179,12 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       scheduler.drain();
       for (const live of [calls, waits]) live.end(shuttingDown());
     },
-    async close() {
-      await scheduler.close();
-      await kept.close();
-      shared.reader.close();
-      await books.close();
-    },
+    close: () => closeInTurn(scheduler, kept, reader, books),
   };
+}
+
+async function closeInTurn(...parts: readonly { close(): Promise<void> | void }[]): Promise<void> {
+  for (const part of parts) await part.close();
 }
 
 /** How requests find their way, by the settings and the offer of the moment. */

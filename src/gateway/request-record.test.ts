@@ -13,6 +13,7 @@ function open() {
   const meter: Meter = {
     nowMs: () => watch.nowMs,
     began: () => {},
+    retried: () => {},
     ended: (request) => void counted.push(request),
     taskRun: () => {},
   };

@@ -4,7 +4,8 @@ import type { Log, LogFields } from "../core/log/log.ts";
 import type { MicroCredits } from "../core/money/credits.ts";
 import type { Usage } from "../core/money/usage.ts";
 import type { Attempt } from "../ledger/commands.ts";
-import type { CountedRequest, Meter, Spent } from "./metrics/meter.ts";
+import type { CountedRequest, Meter, RetryStep, Spent } from "./metrics/meter.ts";
+import type { FailureReason } from "./routing/retry.ts";
 import type { Offer } from "./offer.ts";
 
 /** The record of one request: one log line when it has ended, and what is counted of it. */
@@ -19,6 +20,8 @@ export interface RequestRecord {
   goesOn(): void;
   /** The first content of a streamed answer has come. */
   sawContent(): void;
+  /** The request is sent again after the provider failed, for that reason. */
+  retried(provider: string, reason: FailureReason | "signatures", to: RetryStep): void;
   /** The calls to providers have ended. */
   called(attempts: readonly Attempt[]): void;
   charged(usage: Usage, charge: MicroCredits): void;
@@ -134,6 +137,10 @@ class OpenRecord implements RequestRecord, CountedRequest {
 
   sawContent(): void {
     if (this.#meter !== undefined) this.firstContentMs = this.#meter.nowMs() - this.#beganMs;
+  }
+
+  retried(provider: string, reason: FailureReason | "signatures", to: RetryStep): void {
+    this.#meter?.retried(provider, reason, to);
   }
 
   called(attempts: readonly Attempt[]): void {

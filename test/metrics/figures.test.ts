@@ -8,7 +8,7 @@ import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts"
 import { finAt, gateAt, resetAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
 import { describeWithPromtool, promtool } from "./promtool.ts";
-import { readSamples, type Samples, scrape } from "./samples.ts";
+import { readSamples, type Samples, scrape, those } from "./samples.ts";
 
 // What /metrics says, against what was done, over real sockets.
 
@@ -34,12 +34,6 @@ beforeEach(() => double.reset());
 /** A gateway whose language models the double serves, and whose images the sandbox makes. */
 const start = (more: Parameters<typeof startGateway>[0] = {}): Promise<TestGateway> =>
   startGateway({ openai: `${double.url}/v1`, environment: { SWITCHYARD_SANDBOX: "on" }, ...more });
-
-/** The samples whose names begin so, without what their names have in common. */
-function those(samples: Samples, begin: string): Record<string, number> {
-  const found = [...samples].filter(([name]) => name.startsWith(begin));
-  return Object.fromEntries(found.map(([name, value]) => [name.slice(begin.length), value]));
-}
 
 /** The name of a histogram's count, of that of its last bucket. */
 function countOf(name: string): string {

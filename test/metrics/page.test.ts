@@ -3,6 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGateway } from "../gateway/gateway.ts";
+import { jsonAnswer } from "../upstream/answer.ts";
+import { chatStreamAnswer } from "../upstream/chat-bytes.ts";
+import { startUpstreamDouble } from "../upstream/double.ts";
 import { describeWithPromtool, promtool } from "./promtool.ts";
 import { scrape } from "./samples.ts";
 
@@ -21,13 +24,17 @@ test("the page has every family with its type and its labels, and no other", asy
     if (!/^`(switchyard|process)_/.test(names)) return [];
     return [...names.matchAll(/`(\w+)`/g)].map(([, name]) => `${name} ${type} ${labels.replaceAll("`", "")}`);
   });
-  const gateway = await startGateway();
+  const double = await startUpstreamDouble();
+  const environment = { SWITCHYARD_SANDBOX: "on" };
+  const gateway = await startGateway({ openai: `${double.url}/v1`, environment, settings: "routing: {}" });
+  double.enqueue(jsonAnswer(500, {}), chatStreamAnswer({ words: ["Hello."] }));
   const ask = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hello." }] };
   await (await gateway.chat({ ...ask, stream: true })).text();
   const image = { model: "alibaba/qwen-image-2.0", prompt: "A fox.", size: "512*512" };
   await (await gateway.post("/api/v1/images/generations", image)).text();
   const text = await scrape(gateway);
   await gateway.close();
+  await double.close();
   const labelsOf = (name: string): string => {
     const [, labels = ""] = new RegExp(`^${name}(?:_bucket)?\\{(.*)\\} `, "m").exec(text) ?? [];
     return [...labels.matchAll(/(\w+)="/g)]

@@ -22,3 +22,9 @@ export async function scrape({ url }: Pick<TestGateway, "url">): Promise<string>
   if (response.status !== 200) throw new Error(`/metrics is ${response.status}.`);
   return response.text();
 }
+
+/** The samples whose names begin so, without what their names have in common. */
+export function those(samples: Samples, begin: string): Record<string, number> {
+  const found = [...samples].filter(([name]) => name.startsWith(begin));
+  return Object.fromEntries(found.map(([name, value]) => [name.slice(begin.length), value]));
+}

@@ -41,11 +41,16 @@ function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {
     settings: () => ({ ...DEFAULT_ROUTING, ...settings }),
     ways: () => candidates.map(({ key }) => key),
   });
+  const retries: string[] = [];
   const open = (ways = candidates): Attempts<Sent> =>
-    openAttempts({ routing, clock }, { candidates: ways, stickyKey: undefined });
+    openAttempts(
+      { routing, clock },
+      { candidates: ways, stickyKey: undefined },
+      { retried: (...retry) => void retries.push(retry.join(" ")) },
+    );
   const underWay = (): number =>
     candidates.reduce((sum, { key }) => sum + routing.health.look(key).underWay, 0);
-  return { clock, routing, candidates, open, underWay };
+  return { clock, routing, candidates, open, underWay, retries };
 }
 
 const CONTEXT = { model: "m", secrets: [], nowSec: 1 } as unknown as AnswerContext;
@@ -65,6 +70,20 @@ const UNSIGNED = refused(400, { message: "messages.1.content.0: Invalid `signatu
 const here = new AbortController().signal;
 
 describe("a request that fails", () => {
+  test("tells of each retry who failed, why, and what the next attempt changes", async () => {
+    const { open, retries } = waysOf(["a/1", "a/2", "b/1"], { breakerFailures: 0 });
+    const tries = open();
+    await tries.first();
+    await tries.next(UNSIGNED, answer(400), here);
+    await tries.next(refused(500), answer(500), here);
+    expect(await tries.next(refused(500), answer(500), here)).toBeUndefined();
+    const others = open();
+    await others.first();
+    await others.next(UNTRUSTED, undefined, here);
+    expect(await others.next(refused(400), answer(400), here)).toBeUndefined();
+    expect(retries).toEqual(["a signatures same", "a failed credential", "a untrusted route"]);
+  });
+
   test("never comes back to a way that an earlier failure has ruled out", async () => {
     const { open } = waysOf(["a/1", "a/2", "b/1", "c/1"], { breakerFailures: 0 });
     const tries = open();

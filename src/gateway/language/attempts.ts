@@ -5,6 +5,8 @@ import { RefusalCause } from "../../protocols/refusal.ts";
 import type { Routing } from "../routing/routing.ts";
 import { type Answered, MOST_WAIT_MS, readFailure, type Retry, retryOf } from "../routing/retry.ts";
 import type { CalledWay } from "../routing/ways.ts";
+import type { RetryStep } from "../metrics/meter.ts";
+import type { RequestRecord } from "../request-record.ts";
 import type { PreparedBody } from "./prepared-body.ts";
 
 /** Throws a 503 where no way can be taken now, before anything is held. */
@@ -75,14 +77,16 @@ export interface Attempts<Prepared> {
 export function openAttempts<Prepared extends Sendable<Prepared>>(
   services: AttemptServices,
   ways: AttemptWays<Prepared>,
+  record: Pick<RequestRecord, "retried">,
 ): Attempts<Prepared> {
-  return new OpenAttempts(services, ways);
+  return new OpenAttempts(services, ways, record);
 }
 
 /** A class, since one is made for each request: its functions are not. */
 class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prepared> {
   readonly #routing: Routing;
   readonly #clock: Clock;
+  readonly #record: Pick<RequestRecord, "retried">;
   readonly #stickyKey: number | undefined;
   /** Those that no failure has ruled out so far. */
   #candidates: readonly Candidate<Prepared>[];
@@ -97,7 +101,12 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   #place: Place | undefined;
   #startedMs = 0;
 
-  constructor({ routing, clock }: AttemptServices, { candidates, stickyKey }: AttemptWays<Prepared>) {
+  constructor(
+    { routing, clock }: AttemptServices,
+    { candidates, stickyKey }: AttemptWays<Prepared>,
+    record: Pick<RequestRecord, "retried">,
+  ) {
+    this.#record = record;
     this.#routing = routing;
     this.#clock = clock;
     this.#candidates = candidates;
@@ -112,13 +121,27 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   }
 
   async next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined> {
-    const { settings, budget } = this.#routing;
     const current = this.#current;
     if (current === undefined || signal.aborted) return undefined;
     const retry = this.#failed(error, answer);
-    if (current.candidate.failsAsAsked || this.#calls >= settings().attempts) return undefined;
-    if (error.cause instanceof RefusalCause && error.cause.aboutSignatures)
-      return this.#withoutSignatures(current);
+    if (current.candidate.failsAsAsked || this.#calls >= this.#routing.settings().attempts) return undefined;
+    const isUnread = error.cause instanceof RefusalCause && error.cause.aboutSignatures;
+    const next = isUnread
+      ? await this.#withoutSignatures(current)
+      : await this.#elsewhereOrAgain(current, retry, signal);
+    if (next !== undefined && this.#current !== undefined) {
+      const reason = isUnread ? "signatures" : retry.reason;
+      this.#record.retried(current.candidate.key.provider, reason, stepTo(this.#current, current));
+    }
+    return next;
+  }
+
+  async #elsewhereOrAgain(
+    current: Chosen<Prepared>,
+    retry: Retry,
+    signal: AbortSignal,
+  ): Promise<Prepared | undefined> {
+    const { budget } = this.#routing;
     if (retry.where === "nowhere" || !budget.take()) return undefined;
     let next: Prepared | undefined;
     try {
@@ -237,6 +260,13 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   #unsignedNow(prepared: Prepared): Prepared {
     return (this.#isUnsigned ? prepared.unsigned?.() : undefined) ?? prepared;
   }
+}
+
+/** What differs of two ways, the largest. */
+function stepTo({ candidate: to }: Chosen<unknown>, { candidate: from }: Chosen<unknown>): RetryStep {
+  if (to.key.model !== from.key.model) return "model";
+  if (to.route !== from.route) return "route";
+  return to.key.credential === from.key.credential ? "same" : "credential";
 }
 
 const NO_BOUNDS = {};

@@ -167,7 +167,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     this.#admittedAtMs = first.admission.admittedAtMs;
     this.#plan = first.admission.plan;
     this.#release = release;
-    this.#tries = openAttempts(services, ways);
+    this.#tries = openAttempts(services, ways, parts.record);
     this.#present = first;
     this.context = contextOf(parts, first);
     services.live.add(this);

@@ -11,10 +11,15 @@ export interface Meter {
   /** Milliseconds and parts of them since some moment. */
   nowMs(): number;
   began(): void;
+  /** A request is sent again after the provider failed, for a reason of a short list. */
+  retried(provider: string, reason: string, to: RetryStep): void;
   ended(request: CountedRequest): void;
   /** A run of a task has ended. */
   taskRun(run: EndedRun): void;
 }
+
+/** What differs of the way of the next attempt: nothing, the credential, the route of the model, the model. */
+export type RetryStep = "same" | "credential" | "route" | "model";
 
 /** A request that has ended. */
 export interface CountedRequest {
@@ -132,6 +137,11 @@ function familiesIn(registry: Registry) {
       help: "Calls to providers for paid requests and tasks, by the status of the answer",
       labels: ["provider", "result"],
     }),
+    retries: registry.counters({
+      name: "switchyard_retries_total",
+      help: "Requests that were sent again, by the provider that failed, why, and to where",
+      labels: ["provider", "reason", "to"],
+    }),
     taskRuns: registry.counters({
       name: "switchyard_task_runs_total",
       help: "Runs of tasks in this process, by how they ended",
@@ -245,6 +255,10 @@ class RequestMeter implements Meter {
     endpoint.took(durationMs, ownMs);
     if (firstContentMs !== undefined) this.#way(model, provider).sawFirstToken(firstContentMs / 1_000);
     this.#charge(model, provider, request);
+  }
+
+  retried(provider: string, reason: string, to: RetryStep): void {
+    this.#families.retries(this.#provider(provider), reason, to).add(1);
   }
 
   taskRun(run: EndedRun): void {

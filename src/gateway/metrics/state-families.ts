@@ -1,5 +1,6 @@
 import type { RequestMemory } from "../../core/bytes/request-memory.ts";
 import type { Reading, Registry } from "../../core/metrics/registry.ts";
+import { STATES, type WaySnapshot } from "../routing/health.ts";
 import type { ProcessFigures } from "../../runtime/process-figures.ts";
 import type { TaskCount } from "../../tasks/task-counts.ts";
 
@@ -8,6 +9,8 @@ export interface StateParts {
   readonly version: string;
   readonly process: ProcessFigures;
   readonly memory: Pick<RequestMemory, "taken" | "requests">;
+  /** How routes and credentials fare. */
+  readonly ways: () => readonly Pick<WaySnapshot, "model" | "provider" | "credential" | "state">[];
   /** Holds of requests that have not ended. */
   readonly openHolds: () => number;
   readonly countTasks: () => Promise<readonly TaskCount[]>;
@@ -15,7 +18,7 @@ export interface StateParts {
 
 /** Adds the families whose values are read. */
 export function addStateFamilies(registry: Registry, parts: StateParts): void {
-  const { version, process, memory, openHolds, countTasks } = parts;
+  const { version, process, memory, ways, openHolds, countTasks } = parts;
   const one = (type: "gauge" | "counter", name: string, help: string, read: () => number | undefined): void =>
     registry.readings({ name, help, labels: [], type, read: () => alone(read()) });
 
@@ -25,6 +28,27 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
     labels: ["version", "runtime"],
     type: "gauge",
     read: () => [[[version, process.runtime], 1]],
+  });
+  registry.readings({
+    name: "switchyard_route_state",
+    help: "How a model fares at a provider by a credential: 0 healthy, 1 cooling, 2 its breaker is open",
+    labels: ["model", "provider", "credential"],
+    type: "gauge",
+    read: () => ways().map((way): Reading => [[way.model, ...credentialOf(way)], STATES.indexOf(way.state)]),
+  });
+  registry.readings({
+    name: "switchyard_breaker_open",
+    help: "1 while the breaker of a provider's credential is open or half open, else 0",
+    labels: ["provider", "credential"],
+    type: "gauge",
+    // The ways of a credential share its breaker.
+    read: () =>
+      new Map(
+        ways().map((way): [string, Reading] => {
+          const labels = credentialOf(way);
+          return [labels.join("\n"), [labels, way.state === "open" ? 1 : 0]];
+        }),
+      ).values(),
   });
   one("gauge", "switchyard_open_holds", "Holds of requests in this process that have not ended", openHolds);
   registry.readings({
@@ -47,6 +71,14 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
   one("gauge", "process_open_fds", "Descriptors that are open", process.openDescriptors);
   one("gauge", "process_max_fds", "Descriptors that may be open", () => process.mostDescriptors);
 }
+
+/** The labels of a credential. */
+function credentialOf({ provider, credential }: Pick<WaySnapshot, "provider" | "credential">) {
+  return [provider, credential === "" ? ONLY : credential] as const;
+}
+
+/** The credential of a provider that has but one. */
+const ONLY = "only";
 
 function alone(value: number | undefined): Iterable<Reading> {
   return value === undefined ? [] : [[[], value]];

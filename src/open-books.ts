@@ -23,7 +23,7 @@ import { readHeld } from "./ledger/reads/held.ts";
 import { readSpendable, type Spendable } from "./ledger/reads/spendable.ts";
 import type { HoldRow } from "./ledger/rows.ts";
 import { endsIn, type Gap } from "./ledger/sqlite/gaps.ts";
-import { openStore } from "./ledger/store.ts";
+import { openStore, type Store } from "./ledger/store.ts";
 import { createSweeper } from "./ledger/sweeper.ts";
 import { timedExecutor } from "./ledger/timed-executor.ts";
 import { createWriter, type Writer } from "./ledger/writer.ts";
@@ -83,30 +83,9 @@ const AUDIT_MS = 60 * 60 * 1000;
 
 /** Opens the store, brings it up to date, and ends what dead processes left in it. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
-  const {
-    config,
-    timeouts,
-    isModel,
-    failpoint,
-    kill,
-    onLost = () => {},
-    metrics,
-    clock,
-    random,
-    log,
-  } = parts;
+  const { config, timeouts, isModel, failpoint, metrics, clock, random, log } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
-  const store = await openStore({
-    place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
-    failpoint,
-    writerFailpoint: config.writerFailpoint,
-    kill,
-    clock,
-    notesFolder: join(config.home, "open-holds"),
-    onLost,
-    onGap: (gap) => logGap(gap, log),
-    onUnbooked: (hold, reason) => logUnbooked(hold, reason, log),
-  });
+  const store = await storeOf(parts, home);
   const { engine, database, openHolds, current, auditor, startThreads } = store;
   const executor = timedExecutor(store.executor, metrics.registry, metrics.nowMs);
   const writer = store.recalling(createWriter(executor, log, systemClock));
@@ -171,6 +150,23 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
       home?.close();
     },
   };
+}
+
+function storeOf(
+  { config, failpoint, kill, onLost = () => {}, clock, log }: BooksParts,
+  home: Home | undefined,
+): Promise<Store> {
+  return openStore({
+    place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
+    failpoint,
+    writerFailpoint: config.writerFailpoint,
+    kill,
+    clock,
+    notesFolder: join(config.home, "open-holds"),
+    onLost,
+    onGap: (gap) => logGap(gap, log),
+    onUnbooked: (hold, reason) => logUnbooked(hold, reason, log),
+  });
 }
 
 /** Says what the books lack, and of a record that was set aside each request with its charge. */

@@ -119,11 +119,9 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   let draining = false;
   const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint, metrics });
   const [calls, waits] = [new LiveCalls(), new LiveCalls()];
-  const carrierSecret = books.secretFor("carriers 1");
-  const routing = routingOf(parts, offers);
   const memory = createRequestMemory(() => settings().memory.bodiesBytes);
-  const reader = createReader();
-  const shared = { clock, limiter: createLimiter(clock), offer, reader, carrierSecret, kept, routing };
+  const shared = { ...sharedOf(parts, books, offers), offer, kept };
+  const { reader, routing } = shared;
   metrics.readState({ memory, calls, routing, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,
@@ -180,6 +178,18 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       for (const live of [calls, waits]) live.end(shuttingDown());
     },
     close: () => closeInTurn(scheduler, kept, reader, books),
+  };
+}
+
+/** What requests of all kinds share. */
+function sharedOf(parts: ServiceParts, books: Books, offers: Offers<Settings>) {
+  const { clock } = parts;
+  return {
+    clock,
+    limiter: createLimiter(clock),
+    reader: createReader(),
+    carrierSecret: books.secretFor("carriers 1"),
+    routing: routingOf(parts, offers),
   };
 }
 

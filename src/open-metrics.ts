@@ -1,6 +1,7 @@
 import { createRegistry, type Registry } from "./core/metrics/registry.ts";
 import type { Clock } from "./core/time/clock.ts";
 import type { Database } from "./db/schema.ts";
+import type { LiveCalls } from "./gateway/live-calls.ts";
 import { createMeter, type Meter } from "./gateway/metrics/meter.ts";
 import { createMetricsText } from "./gateway/metrics/metrics-text.ts";
 import { addStateFamilies, type StateParts } from "./gateway/metrics/state-families.ts";
@@ -36,7 +37,7 @@ export interface OpenMetricsParts {
 /** What has a state that is counted. */
 interface WatchedState extends Pick<StateParts, "memory" | "version"> {
   /** Paid calls that have not ended. */
-  readonly calls: ReadonlySet<unknown>;
+  readonly calls: Pick<LiveCalls, "size">;
   readonly routing: Pick<Routing, "health">;
   readonly database: Database;
 }

@@ -20,7 +20,7 @@ import { listRoutes } from "./gateway/admin/routes.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/offer.ts";
 import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
-import { LiveCalls } from "./gateway/live-calls.ts";
+import { createLiveCalls } from "./gateway/live-calls.ts";
 import { createReader } from "./gateway/reading/reader.ts";
 import { offeredWays } from "./gateway/routing/offered-ways.ts";
 import { createRouting, type Routing } from "./gateway/routing/routing.ts";
@@ -118,7 +118,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const kept = await keptOf(parts, books, settings);
   let draining = false;
   const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint, metrics });
-  const [calls, waits] = [new LiveCalls(), new LiveCalls()];
+  const [calls, waits] = [createLiveCalls(), createLiveCalls()];
   const memory = createRequestMemory(() => settings().memory.bodiesBytes);
   const shared = { ...sharedOf(parts, books, offers), offer, kept };
   const { reader, routing } = shared;

@@ -138,23 +138,6 @@ const ENDS: readonly {
     end: async (trial) =>
       expect((await answers(sseAnswer(events), trial, { stream: true })).status).toBe(200),
   },
-  ...[false, true].map((stream) => ({
-    name: `a shutdown (${stream ? "streamed" : "plain"})`,
-    options: {},
-    tokens: stream ? ("some" as const) : 0,
-    async end({ key }: Trial) {
-      station.double.handle(() =>
-        stream ? stallAt(sseAnswer(events), afterEvent(events, 2)) : stallAt(plain, "start"),
-      );
-      const answer = station.ask(key, { stream });
-      await station.double.waitForRequest(1);
-      const response = stream ? await answer : undefined;
-      station.gateway.services.endCalls();
-      const { status, headers } = await (response ?? answer);
-      expect([status, headers.get("retry-after")]).toEqual(stream ? [200, null] : [503, "1"]);
-      await response?.text();
-    },
-  })),
 ];
 
 describe("concurrency", () => {
@@ -174,6 +157,26 @@ describe("concurrency", () => {
     expect(station.double.requests.length).toBe(3);
     for (let i = 0; i < 5; i += 1) expect((await station.ask(key)).status).toBe(200);
   });
+
+  for (const stream of [false, true])
+    test(`is freed by a shutdown (${stream ? "streamed" : "plain"}): a request that comes then is told of that, not of the limit`, async () => {
+      await station.restart({});
+      const key = await station.issue({ concurrency: 1 });
+      station.double.handle(() =>
+        stream ? stallAt(sseAnswer(events), afterEvent(events, 2)) : stallAt(plain, "start"),
+      );
+      const answer = station.ask(key, { stream });
+      await station.double.waitForRequest(1);
+      const response = stream ? await answer : undefined;
+      station.gateway.services.endCalls();
+      const { status, headers } = await (response ?? answer);
+      expect([status, headers.get("retry-after")]).toEqual(stream ? [200, null] : [503, "1"]);
+      await response?.text();
+      const next = await toldOf(await askWhenFree(key));
+      expect([next.status, next.message]).toEqual([503, "The gateway is shutting down."]);
+      expect(station.double.requests).toHaveLength(1);
+      await station.restart({});
+    });
 
   for (const { name, options, tokens, end } of ENDS) {
     test(`is freed by ${name}`, async () => {

@@ -21,6 +21,7 @@ import {
 } from "../../providers/upstream.ts";
 import type { Admission } from "./admit.ts";
 import { type Attempts, type AttemptWays, openAttempts, type Sendable } from "./attempts.ts";
+import type { LiveCalls } from "../live-calls.ts";
 import type { RequestRecord } from "../request-record.ts";
 import { isPlausible, tokensOf, withFlag } from "./metered.ts";
 import { isAnswer, noteUpstreamError, refusalOf } from "./refused-answer.ts";
@@ -38,7 +39,7 @@ export interface CallServices {
   /** Seals what answers give clients to keep. */
   readonly carrierSecret: string;
   /** Calls that have not ended, so that a shutdown can end them as it should. */
-  readonly live: Set<Pick<PaidCall, "abort">>;
+  readonly live: Pick<LiveCalls, "add" | "delete">;
 }
 
 /** What a call needs of the form in which its provider is asked. */

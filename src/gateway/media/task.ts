@@ -8,7 +8,7 @@ import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Task, TaskKind } from "../../core/task.ts";
 import type { Limiter } from "../../limits/limiter.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
-import type { LiveCall } from "../live-calls.ts";
+import type { LiveCall, LiveCalls } from "../live-calls.ts";
 import type { Offer } from "../offer.ts";
 import type { Reader } from "../reading/reader.ts";
 import type { RequestRecord } from "../request-record.ts";
@@ -27,7 +27,7 @@ export interface MediaServices {
   /** Hosts of the operator that links may lead to though they are not public, as they are now. */
   allowedHosts(): readonly string[];
   /** Requests that wait for their task, so that a shutdown can end them. */
-  readonly live: Set<LiveCall>;
+  readonly live: Pick<LiveCalls, "add" | "delete">;
 }
 
 /** A caller's request for something new. */

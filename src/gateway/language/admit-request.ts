@@ -133,7 +133,10 @@ async function admitNamed(asked: Asked, names: readonly string[]): Promise<reado
   let refusal: GatewayError | undefined;
   for (const name of names) {
     try {
-      legs.push(await admitLeg(asked, findFor(asked, name)));
+      const found = findFor(asked, name);
+      // One by two of its names is one.
+      if (legs.some(({ admission }) => admission.model === found.model)) continue;
+      legs.push(await admitLeg(asked, found));
     } catch (error) {
       if (!isOfModelAlone(error) || UNSERVABLE.has(error.code ?? "")) throw error;
       refusal ??= error;

@@ -6,7 +6,6 @@ import { schemaRefusal } from "../meant-field.ts";
 import type { RelayRequest, WireRequest } from "../protocol.ts";
 import {
   invalid,
-  readRequestJson,
   refuseTwiceWithin,
   type RequestJson,
   withoutNulls,
@@ -82,9 +81,9 @@ function checkedRequest(json: RequestJson, betas: readonly string[]): MessagesRe
   return { model, stream, demand: readDemand(body, json), body, json, betas };
 }
 
-/** The same for a request to count: what it would ask of an answer is not looked at. */
+/** The same for a request to count, for the first of its models: what it would ask of an answer is not looked at. */
 export function readCountRequest({ headers, ...wire }: WireRequest): CountRequest {
-  const json = readRequestJson(wire);
+  const { json } = readAskedJson(wire);
   const body = checkedBody(json, countCheck);
   const demand = readDemand({ ...body, max_tokens: undefined }, json);
   return { model: body.model, stream: false, demand, body, json, betas: readBetas(headers) };

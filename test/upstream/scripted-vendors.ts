@@ -309,8 +309,14 @@ const VENDORS = {
 
 export type VendorName = keyof typeof VENDORS;
 
+/** What a vendor says to a request in place of what the script has. */
+export type Refuse = (vendor: VendorName, body: Json) => Answer | undefined;
+
 /** Starts the four. */
-export async function startScriptedVendors(script: Script): Promise<ScriptedVendors> {
+export async function startScriptedVendors(
+  script: Script,
+  refuse: Refuse = () => undefined,
+): Promise<ScriptedVendors> {
   const doubles: UpstreamDouble[] = [];
   const environment: Record<string, string> = {};
   const refusals: string[] = [];
@@ -322,8 +328,9 @@ export async function startScriptedVendors(script: Script): Promise<ScriptedVend
       const isResponses = request.target.endsWith("/responses");
       const refusal = counted(request) ?? (isResponses ? RESPONSES_STRICT : strict)(request);
       if (refusal === undefined) {
-        received.push({ vendor, body: request.json() });
-        return play(isResponses ? RESPONSES : format, vendor, script, request);
+        const body = request.json() as Json;
+        received.push({ vendor, body });
+        return refuse(vendor, body) ?? play(isResponses ? RESPONSES : format, vendor, script, request);
       }
       if (refusal.status !== 200) refusals.push(`${vendor}: ${String(refusal.body)}`);
       return refusal;

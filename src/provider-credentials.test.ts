@@ -116,6 +116,44 @@ describe("several credentials of a provider", () => {
   });
 });
 
+describe("several credentials of a provider of images and videos", () => {
+  const mediaOf = (yaml: string, more: Environment) => {
+    const environment = { K1: "first-key", K2: "second-key", ...more };
+    return readProviders("providers", parse(yaml) as never, environment, PROVIDERS).mediaProviders;
+  };
+
+  test("are those of its language models, each of which signs its calls", () => {
+    const yaml =
+      "{ openai: { credentials: [{ env: K1, concurrency: 3 }, { env: OPENAI_API_KEY, requests_per_minute: 9 }] } }";
+    const openai = mediaOf(yaml, { OPENAI_API_KEY: "own-key" }).get("openai");
+    expect(openai?.credentials?.map(({ provider, ...named }) => [named, provider.headers])).toEqual([
+      [{ name: "OPENAI_API_KEY", requestsPerMinute: 9 }, bearer("own-key")],
+      [{ name: "K1", concurrency: 3 }, bearer("first-key")],
+    ]);
+    expect(openai?.headers).toEqual(bearer("own-key"));
+    for (const { secrets } of [openai!, ...(openai?.credentials ?? []).map(({ provider }) => provider)])
+      expect([...secrets].sort()).toEqual(["first-key", "own-key"]);
+  });
+
+  test("can be given where it has no language models, and nothing else can", () => {
+    const own = { FAL_KEY: "own-key" };
+    const fal = mediaOf("{ fal: { credentials: [{ env: K1 }] } }", own).get("fal");
+    expect(fal?.credentials?.map(({ name, provider }) => [name, provider.headers])).toEqual([
+      ["FAL_KEY", { authorization: "Key own-key" }],
+      ["K1", { authorization: "Key first-key" }],
+    ]);
+    expect(() => mediaOf("{ fal: { models: [] } }", own)).toThrow(
+      new Error("providers.fal has no language models: it takes credentials only, not models."),
+    );
+    expect(() => mediaOf("{ fal: { credentials: [{ env: K1 }] } }", {})).toThrow(
+      new Error("providers.fal needs its key: FAL_KEY is not set in the environment."),
+    );
+    expect(() => mediaOf("{ fal: { credentials: [{ env: NONE }] } }", own)).toThrow(
+      new Error("providers.fal.credentials[0].env names NONE, which is not set."),
+    );
+  });
+});
+
 describe("credentials that cannot be used are one sentence that names them", () => {
   const wrongs = [
     {

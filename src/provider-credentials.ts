@@ -4,7 +4,14 @@ import { present } from "./core/json/json-value.ts";
 import { checkCredential } from "./dangers.ts";
 import type { Environment } from "./environment.ts";
 import { RELAYS } from "./protocols/index.ts";
-import type { Credential, Provider } from "./providers/provider.ts";
+import type {
+  Credential,
+  MediaCredential,
+  MediaDefinition,
+  MediaProvider,
+  NamedCredential,
+  Provider,
+} from "./providers/provider.ts";
 
 /** `credentials` of a section of `providers:`. */
 export const CredentialsSection = Type.Array(
@@ -22,36 +29,87 @@ export const CredentialsSection = Type.Array(
   },
 );
 
+type CredentialList = Static<typeof CredentialsSection>;
+
+/** Where the credentials of a list are read. */
+interface CredentialSource {
+  /** The variable of the provider's own. */
+  readonly own: string | undefined;
+  readonly environment: Environment;
+}
+
 /** The provider with the credentials of its section behind its own, if it has one; the variable of that is `own`. */
 export function withCredentials(
   path: string,
   provider: Provider,
-  named: Static<typeof CredentialsSection>,
-  { own = "", environment }: { readonly own: string | undefined; readonly environment: Environment },
+  named: CredentialList,
+  source: CredentialSource,
 ): Provider {
   if (named.length === 0) return provider;
+  const { protocols, embeddings, secrets } = provider;
+  const read = readCredentials(path, named, { ...source, hasOwn: secrets.length > 0 });
+  const credentials = read.map(({ apiKey, credential }): Credential => ({
+    ...credential,
+    ...(apiKey === undefined ? { protocols, ...present({ embeddings }) } : signedWith(provider, apiKey)),
+  }));
+  // What a provider speaks by itself is signed with the first.
+  const [first = provider] = credentials;
+  return {
+    ...provider,
+    protocols: first.protocols,
+    ...present({ embeddings: first.embeddings }),
+    credentials,
+    secrets: withKeys(secrets, read),
+  };
+}
+
+/** The same of a provider of images or videos, which has one of its own. */
+export function withMediaCredentials(
+  path: string,
+  provider: MediaProvider,
+  named: CredentialList,
+  { headers, ...source }: CredentialSource & Pick<MediaDefinition, "headers">,
+): MediaProvider {
+  if (named.length === 0) return provider;
+  const read = readCredentials(path, named, { ...source, hasOwn: true });
+  const own = { ...provider, secrets: withKeys(provider.secrets, read) };
+  const signed = ({ apiKey, credential }: ReadCredential): MediaCredential => ({
+    ...credential,
+    provider: apiKey === undefined ? own : { ...own, headers: headers(apiKey) },
+  });
+  return { ...own, credentials: read.map(signed) };
+}
+
+/** A credential of a list. */
+interface ReadCredential {
+  readonly credential: NamedCredential;
+  /** `undefined` where it is the provider's own. */
+  readonly apiKey: string | undefined;
+}
+
+function readCredentials(
+  path: string,
+  named: CredentialList,
+  { own = "", hasOwn, environment }: CredentialSource & { readonly hasOwn: boolean },
+): readonly ReadCredential[] {
   const twice = named.find(({ env }, i) => named.findIndex((other) => other.env === env) !== i);
   if (twice !== undefined) throw new Error(`${path}.credentials names ${twice.env} twice.`);
-  const keys = named.map(({ env }, i) => credentialIn(`${path}.credentials[${i}].env`, env, environment));
-  const boundsOf = (variable: string): Pick<Credential, "requestsPerMinute" | "concurrency"> => {
-    const { requests_per_minute: requestsPerMinute, concurrency } =
-      named.find(({ env }) => env === variable) ?? {};
-    return present({ requestsPerMinute, concurrency });
-  };
-  const { protocols, embeddings } = provider;
-  const ownCredential = { name: own, ...boundsOf(own), protocols, ...present({ embeddings }) };
-  const hasOwn = provider.secrets.length > 0;
-  const credentials: Credential[] = [
-    ...(hasOwn ? [ownCredential] : []),
-    ...named.flatMap(({ env }, i) =>
-      hasOwn && env === own
-        ? []
-        : [{ name: env, ...boundsOf(env), ...signedWith(provider, keys[i] as string) }],
-    ),
+  const read = named.map(
+    ({ env: name, requests_per_minute: requestsPerMinute, concurrency }, i): ReadCredential => ({
+      credential: { name, ...present({ requestsPerMinute, concurrency }) },
+      apiKey: credentialIn(`${path}.credentials[${i}].env`, name, environment),
+    }),
+  );
+  if (!hasOwn) return read;
+  const bounded = read.find(({ credential }) => credential.name === own)?.credential ?? { name: own };
+  return [
+    { credential: bounded, apiKey: undefined },
+    ...read.filter(({ credential }) => credential.name !== own),
   ];
-  // What a provider speaks by itself is signed with the first.
-  const first = hasOwn ? {} : signedWith(provider, keys[0] as string);
-  return { ...provider, ...first, credentials, secrets: [...new Set([...provider.secrets, ...keys])] };
+}
+
+function withKeys(secrets: readonly string[], read: readonly ReadCredential[]): readonly string[] {
+  return [...new Set([...secrets, ...read.flatMap(({ apiKey = [] }) => apiKey)])];
 }
 
 /** What the provider speaks, signed with another of its keys. */

@@ -8,7 +8,7 @@ import { RELAYS } from "./protocols/index.ts";
 import { COMPATIBLE_EMBEDDINGS, type EmbeddingDialect } from "./protocols/embeddings/dialect.ts";
 import { dialectLike, likenesses } from "./providers/likeness.ts";
 import type { Dialect, MediaProvider, Provider, ProviderDefinition } from "./providers/provider.ts";
-import { CredentialsSection, withCredentials } from "./provider-credentials.ts";
+import { CredentialsSection, withCredentials, withMediaCredentials } from "./provider-credentials.ts";
 import { QuirkSettings, withQuirks } from "./providers/quirk-settings.ts";
 import { SANDBOX } from "./providers/registry.ts";
 import { wayTo } from "./providers/spoken.ts";
@@ -121,12 +121,22 @@ export function readProviders(
       throw new Error(`${at}: the name of a provider has lower-case letters, digits and dashes only.`);
     if (id === SANDBOX) throw new Error(`${at} has a name that is taken: SWITCHYARD_SANDBOX sets it.`);
     const definition = definitions.find((found) => found.id === id);
+    const named = settings.credentials ?? [];
+    const media = mediaProviders.get(id);
+    if (media !== undefined && definition?.media !== undefined) {
+      const source = { own: definition.keyVariable, environment, headers: definition.media.headers };
+      mediaProviders.set(id, withMediaCredentials(at, media, named, source));
+    }
+    if (definition?.protocols.length === 0) {
+      checkMediaSection(at, definition, settings, media);
+      continue;
+    }
     const provider =
       definition === undefined
         ? configured(at, id, settings, { environment, definitions })
         : extended(at, definition, settings, providers.get(id));
     const own = definition?.keyVariable ?? settings.api_key_env;
-    providers.set(id, withCredentials(at, provider, settings.credentials ?? [], { own, environment }));
+    providers.set(id, withCredentials(at, provider, named, { own, environment }));
     models.push(...modelsOf(at, provider, settings));
   }
   return { providers, mediaProviders, models };
@@ -197,20 +207,18 @@ function embeddingsOf(
  */
 function extended(
   path: string,
-  { keyVariable, baseUrlVariable, protocols }: ProviderDefinition,
+  { keyVariable, baseUrlVariable }: ProviderDefinition,
   settings: ProviderData,
   provider: Provider | undefined,
 ): Provider {
   const { quirks, protocols: named } = settings;
-  if (protocols.length === 0) throw new Error(`${path} has no language models: nothing can be added to it.`);
   const other = Object.keys(settings).find((name) => !EXTENSIONS.has(name));
   if (other !== undefined) {
     throw new Error(
       `${path} is built in and takes models, quirks, protocols and credentials only, not ${other}: set ${keyVariable} and ${baseUrlVariable} in the environment.`,
     );
   }
-  if (provider === undefined)
-    throw new Error(`${path} needs its key: ${keyVariable} is not set in the environment.`);
+  if (provider === undefined) throw needsKey(path, keyVariable);
   const chosen = named?.map((name) => spokenBy(provider, `compat_${name}`, `${path}.protocols`));
   const spokenNow = chosen ?? provider.protocols;
   if (quirks === undefined) return { ...provider, protocols: spokenNow };
@@ -222,6 +230,23 @@ function extended(
       return isChat(spoken) ? { id, baseUrl, headers, dialect: withQuirks(dialect, quirks) } : spoken;
     }),
   };
+}
+
+/** Throws where the section of a provider without language models adds something but credentials to it. */
+function checkMediaSection(
+  path: string,
+  { keyVariable }: ProviderDefinition,
+  settings: ProviderData,
+  media: MediaProvider | undefined,
+): void {
+  const other = Object.keys(settings).find((name) => name !== "credentials");
+  if (other !== undefined)
+    throw new Error(`${path} has no language models: it takes credentials only, not ${other}.`);
+  if (media === undefined) throw needsKey(path, keyVariable);
+}
+
+function needsKey(path: string, keyVariable: string): Error {
+  return new Error(`${path} needs its key: ${keyVariable} is not set in the environment.`);
 }
 
 const EXTENSIONS: ReadonlySet<string> = new Set(["models", "quirks", "protocols", "credentials"]);

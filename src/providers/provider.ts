@@ -24,14 +24,22 @@ export interface Provider {
   readonly failsAsAsked?: boolean;
 }
 
-/** One of a provider's credentials: what the provider speaks, signed with it, and what the vendor allows it. */
-export interface Credential extends Pick<Provider, "protocols" | "embeddings"> {
+/** A credential's name, and what the vendor allows it. */
+export interface NamedCredential {
   /** Names it to the operator: its variable. */
   readonly name: string;
   /** The most calls that this process makes with it in a minute; absent: not limited. */
   readonly requestsPerMinute?: number;
   /** The most calls that this process makes with it at a time; absent: not limited. */
   readonly concurrency?: number;
+}
+
+/** One of a provider's credentials: what the provider speaks, signed with it. */
+export interface Credential extends NamedCredential, Pick<Provider, "protocols" | "embeddings"> {}
+
+/** One of the credentials of a provider of images or videos: that provider, signed with it. */
+export interface MediaCredential extends NamedCredential {
+  readonly provider: MediaProvider;
 }
 
 /** One wire format of a provider: where it is spoken, how a call is signed there, and how it differs from the reference. */
@@ -58,6 +66,8 @@ export interface MediaProvider {
   readonly baseUrl: string;
   /** Headers of every call: the credential. */
   readonly headers: Readonly<Record<string, string>>;
+  /** All credentials, where there are several; the first is the one that `headers` have. */
+  readonly credentials?: readonly MediaCredential[];
   readonly secrets: readonly string[];
   readonly adapters: MediaAdapters;
   /** The hosts of its vendor, where that has several: a job is asked after at the one where it was begun. */

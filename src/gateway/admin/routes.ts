@@ -1,7 +1,8 @@
 import type { Category, Model, Route, RouteOrder } from "../../core/model.ts";
-import type { Credential } from "../../providers/provider.ts";
+import type { Credential, MediaProvider, Provider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
 import type { State, WayKey, WaySnapshot } from "../routing/health.ts";
+import { wayKey } from "../routing/offered-ways.ts";
 import { AS_LISTED } from "../routing/routing.ts";
 
 /** A way to a model as the admin interface shows it: never a credential itself. */
@@ -19,13 +20,13 @@ export interface RouteView {
   readonly by: RouteOrder;
   readonly sticky: boolean;
   readonly fallback: readonly string[];
-  /** How it fares in this process; null of images and videos, whose providers are asked task by task. */
-  readonly state: State | null;
+  /** How it fares in this process. */
+  readonly state: State;
   readonly until: number | null;
-  readonly failures: number | null;
+  readonly failures: number;
   readonly latency_ms: number | null;
-  readonly calls: number | null;
-  readonly failed: number | null;
+  readonly calls: number;
+  readonly failed: number;
   readonly last_failure: {
     readonly reason: string;
     readonly status: number | null;
@@ -56,30 +57,38 @@ export function listRoutes(
   return [...waysOf(offer)]
     .filter((way) => model === undefined || way.model.id === model)
     .filter((way) => provider === undefined || way.route.provider === provider)
-    .map((way) => viewOf(way, known.get(nameOf(keyOf(way)))));
+    .flatMap((way) => {
+      const snapshot = known.get(nameOf(keyOf(way)));
+      return snapshot === undefined ? [] : [viewOf(way, snapshot)];
+    });
 }
 
 function* waysOf({ catalog, providers, mediaProviders }: Offer): Iterable<OfferedWay> {
   for (const model of catalog.models)
     for (const route of model.routes) {
       const provider = providers.get(route.provider);
-      if (model.media !== undefined) {
-        if (mediaProviders.has(route.provider)) yield { model, route, credential: { name: "" } };
-      } else if (provider !== undefined)
-        for (const credential of provider.credentials ?? [{ name: "", protocols: provider.protocols }])
-          yield { model, route, credential };
+      const media = mediaProviders.get(route.provider);
+      for (const credential of model.media === undefined ? credentialsOf(provider) : credentialsOf(media))
+        yield { model, route, credential };
     }
 }
 
+/** None of a provider that is not live. */
+function credentialsOf(provider: Provider | MediaProvider | undefined): readonly OfferedWay["credential"][] {
+  if (provider === undefined) return [];
+  const { credentials = [{ ...("protocols" in provider ? provider : {}), name: "" }] } = provider;
+  return credentials;
+}
+
 function keyOf({ model, route, credential }: OfferedWay): WayKey {
-  return { model: model.id, provider: route.provider, credential: credential.name };
+  return wayKey(model, route.provider, credential.name);
 }
 
-function nameOf({ model, provider, credential }: WayKey): string {
-  return JSON.stringify([model, provider, credential]);
+function nameOf({ model, provider, credential, media }: WayKey): string {
+  return JSON.stringify([model, provider, credential, media]);
 }
 
-function viewOf({ model, route, credential }: OfferedWay, way: WaySnapshot | undefined): RouteView {
+function viewOf({ model, route, credential }: OfferedWay, way: WaySnapshot): RouteView {
   const { by, sticky, fallback } = model.routing ?? AS_LISTED;
   const isLanguage = model.category === "language";
   const spoken = isLanguage ? (credential.protocols ?? []) : [];
@@ -97,19 +106,19 @@ function viewOf({ model, route, credential }: OfferedWay, way: WaySnapshot | und
     by,
     sticky,
     fallback,
-    state: way?.state ?? null,
-    until: inSeconds(way?.untilMs ?? null),
-    failures: way?.failures ?? null,
-    latency_ms: way?.latencyMs ?? null,
-    calls: way?.calls ?? null,
-    failed: way?.failed ?? null,
+    state: way.state,
+    until: inSeconds(way.untilMs),
+    failures: way.failures,
+    latency_ms: way.latencyMs,
+    calls: way.calls,
+    failed: way.failed,
     last_failure: failureOf(way),
   };
 }
 
-function failureOf(way: WaySnapshot | undefined): RouteView["last_failure"] {
-  if (way === undefined || way.lastFailure === null) return null;
-  const { reason, status, atMs } = way.lastFailure;
+function failureOf({ lastFailure }: WaySnapshot): RouteView["last_failure"] {
+  if (lastFailure === null) return null;
+  const { reason, status, atMs } = lastFailure;
   return { reason, status, at: atMs / 1000 };
 }
 

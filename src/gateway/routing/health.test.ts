@@ -60,7 +60,7 @@ describe("a credential", () => {
     await clock.advance(10_000);
     expect([states()[0], health.look(WAY).waitMs]).toEqual(["open", 0]);
     const probe = begin(WAY);
-    expect(health.admit({ ...WAY, model: "a/n" }, {})).toEqual({ waitMs: 1_000 });
+    expect(health.admit({ ...WAY, model: "a/n" }, {})).toEqual({ waitMs: 1_000, isOperators: true });
     probe.end({ kind: "ok" });
     expect(states()).toEqual(["healthy", "healthy", "healthy", "healthy"]);
   });
@@ -333,4 +333,56 @@ test("an operator who wants no breaker has every way as healthy, whatever failed
   settings.breakerFailures = 0;
   expect([states()[0], waits()[0], health.snapshot()[0]?.state]).toEqual(["healthy", 0, "healthy"]);
   expect(health.admit(WAY, {})).toHaveProperty("end");
+});
+
+describe("a way that is left alone says so where only the operator can mend it", () => {
+  const rows: readonly (readonly [string, readonly CallResult[], boolean])[] = [
+    ["a credential that is not accepted", [REFUSED], true],
+    ["a model that is not known", [UNKNOWN], true],
+    [
+      "a server that cannot show who it is",
+      Array.from({ length: 5 }, () => ({ ...FAILED, reason: "untrusted" })),
+      true,
+    ],
+    [
+      "a model that is not open to the credential",
+      [{ ...LIMITED, reason: "credential_refused", retryAfterMs: 60_000 }],
+      true,
+    ],
+    ["failures in a row", Array.from({ length: 5 }, () => FAILED), false],
+    ["a limit", [LIMITED], false],
+  ];
+  for (const [name, results, want] of rows)
+    test(name, () => {
+      const { call, health } = healthOf();
+      for (const result of results) call(WAY, result);
+      const refused = health.admit(WAY, {});
+      expect("waitMs" in refused && refused.isOperators === true).toBe(want);
+    });
+
+  test("and no other credential's does, but for a model that is not known", () => {
+    for (const [result, want] of [
+      [REFUSED, undefined],
+      [UNKNOWN, true],
+    ] as const) {
+      const { call, health } = healthOf();
+      call(WAY, result);
+      const other = health.admit({ ...WAY, credential: "K2" }, {});
+      expect("waitMs" in other ? other.isOperators : undefined).toBe(want);
+    }
+  });
+});
+
+test("images and videos of a provider fare by themselves, by the same credential", () => {
+  const media: WayKey = { ...WAY, model: "a/picture", media: true };
+  const { call, health, offer } = healthOf([WAY, media]);
+  call(media, REFUSED);
+  expect([health.look(media).state, health.look(WAY).state]).toEqual(["open", "healthy"]);
+  expect(health.snapshot()).toMatchObject([
+    { model: "a/m", provider: "p", credential: "K1", state: "healthy" },
+    { model: "a/picture", provider: "p", credential: "K1", state: "open", media: true },
+  ]);
+  offer.ways = [WAY];
+  health.retain();
+  expect(health.look(media).state).toBe("healthy");
 });

@@ -15,6 +15,8 @@ export interface WayKey {
   readonly provider: string;
   /** `Credential.name`; "" where the provider has but one. */
   readonly credential: string;
+  /** Of images and videos. They are a service of their own at most providers, which fails and is bounded by itself. */
+  readonly media?: true;
 }
 
 /** How a call ended, for the account of whom. */
@@ -49,6 +51,8 @@ export interface Place {
 /** No call can be made now. */
 export interface Refused {
   readonly waitMs: number;
+  /** It is for a reason that only the operator can mend. */
+  readonly isOperators?: true;
 }
 
 /** How a way stands, for choosing among several. */
@@ -116,6 +120,9 @@ const NEW_PART = 0.2;
 /** Older samples of latency do not count. */
 const RECENT_MS = 5 * 60_000;
 
+/** Reasons of failures that last until the operator does something. */
+const OPERATORS: ReadonlySet<string> = new Set(["credential_refused", "model_unknown", "untrusted"]);
+
 /** A model at a provider. */
 class RouteHealth {
   readonly pause = createPause();
@@ -136,6 +143,8 @@ class RouteHealth {
 /** A credential of a provider. */
 class CredentialHealth {
   readonly breaker = createBreaker();
+  /** Why the last call failed that its breaker counts. */
+  lastReason = "";
   readonly use = createCallUse();
   lastUse = 0;
   readonly ways = new Map<string, WayHealth>();
@@ -163,14 +172,27 @@ class WayHealth {
     return Math.max(this.credential.breaker.waitMs(nowMs), this.pausedUntilMs() - nowMs, 0);
   }
 
+  /** Whether it is left alone for a reason that only the operator can mend. */
+  isOperators(nowMs: number): boolean {
+    const { breaker, lastReason } = this.credential;
+    if (breaker.waitMs(nowMs) > 0) return OPERATORS.has(lastReason);
+    if (this.route.pause.untilMs > nowMs) return true;
+    return this.pause.untilMs > nowMs && OPERATORS.has(this.lastFailure?.reason ?? "");
+  }
+
   state(nowMs: number): State {
     if (this.credential.breaker.isOpen) return "open";
     return this.pausedUntilMs() > nowMs ? "cooling" : "healthy";
   }
 }
 
-/** By names within a provider: two providers may read the same variable. */
-class ProviderHealth {
+/** Names of what fails by itself: a provider, and its images and videos. No provider's name has a space. */
+function serviceOf({ provider, media }: WayKey): string {
+  return media === true ? `${provider} media` : provider;
+}
+
+/** By names within a service: two providers may read the same variable. */
+class ServiceHealth {
   readonly credentials = new Map<string, CredentialHealth>();
   readonly routes = new Map<string, RouteHealth>();
 }
@@ -182,7 +204,7 @@ export function createHealth(parts: HealthParts): Health {
 
 class ProcessHealth implements Health {
   readonly #parts: HealthParts;
-  readonly #providers = new Map<string, ProviderHealth>();
+  readonly #services = new Map<string, ServiceHealth>();
   #uses = 0;
 
   constructor(parts: HealthParts) {
@@ -194,7 +216,7 @@ class ProcessHealth implements Health {
     const way = this.#way(key);
     const { credential } = way;
     const waitMs = Math.max(this.#waitMs(way, nowMs), credential.use.waitMs(nowMs, bounds));
-    if (waitMs > 0) return { waitMs };
+    if (waitMs > 0) return { waitMs, ...(way.isOperators(nowMs) ? { isOperators: true } : {}) };
     credential.use.begin(nowMs, bounds);
     credential.lastUse = this.#uses += 1;
     way.calls += 1;
@@ -215,35 +237,35 @@ class ProcessHealth implements Health {
   }
 
   snapshot(): WaySnapshot[] {
-    const { clock, ways } = this.#parts;
+    return [...this.#parts.ways()].map((key) => this.#snapshotOf(key));
+  }
+
+  #snapshotOf(key: WayKey): WaySnapshot {
+    const { clock } = this.#parts;
     const nowMs = clock.steadyMs();
     const aheadMs = nowMs - clock.nowMs();
-    return [...ways()].map(({ model, provider, credential: name }) => {
-      const way = this.#way({ model, provider, credential: name });
-      const { breaker } = way.credential;
-      const untilMs = Math.max(breaker.isOpen ? breaker.untilMs : 0, way.pausedUntilMs());
-      const latencyMs = way.route.latencyMs(nowMs);
-      return {
-        model,
-        provider,
-        credential: name,
-        state: this.#isHeeded() ? way.state(nowMs) : "healthy",
-        untilMs: this.#isHeeded() && untilMs > nowMs ? untilMs - aheadMs : null,
-        failures: breaker.failures,
-        latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
-        calls: way.calls,
-        failed: way.failed,
-        lastFailure: way.lastFailure,
-      };
-    });
+    const way = this.#way(key);
+    const { breaker } = way.credential;
+    const untilMs = Math.max(breaker.isOpen ? breaker.untilMs : 0, way.pausedUntilMs());
+    const latencyMs = way.route.latencyMs(nowMs);
+    return {
+      ...key,
+      state: this.#isHeeded() ? way.state(nowMs) : "healthy",
+      untilMs: this.#isHeeded() && untilMs > nowMs ? untilMs - aheadMs : null,
+      failures: breaker.failures,
+      latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
+      calls: way.calls,
+      failed: way.failed,
+      lastFailure: way.lastFailure,
+    };
   }
 
   retain(): void {
-    const ways = Map.groupBy(this.#parts.ways(), ({ provider }) => provider);
-    for (const [name, { credentials, routes }] of this.#providers) {
+    const ways = Map.groupBy(this.#parts.ways(), serviceOf);
+    for (const [name, { credentials, routes }] of this.#services) {
       const kept = ways.get(name);
       if (kept === undefined) {
-        this.#providers.delete(name);
+        this.#services.delete(name);
         continue;
       }
       const models = new Set(kept.map(({ model }) => model));
@@ -262,11 +284,13 @@ class ProcessHealth implements Health {
     return this.#isHeeded() ? way.waitMs(nowMs) : 0;
   }
 
-  #way({ model, provider, credential: name }: WayKey): WayHealth {
-    const known = this.#providers.get(provider);
+  #way(key: WayKey): WayHealth {
+    const { model, credential: name } = key;
+    const service = serviceOf(key);
+    const known = this.#services.get(service);
     const way = known?.credentials.get(name)?.ways.get(model);
     if (way !== undefined) return way;
-    const { credentials, routes } = known ?? newEntry(this.#providers, provider, new ProviderHealth());
+    const { credentials, routes } = known ?? newEntry(this.#services, service, new ServiceHealth());
     const credential = credentials.get(name) ?? newEntry(credentials, name, new CredentialHealth());
     const route = routes.get(model) ?? newEntry(routes, model, new RouteHealth());
     return newEntry(credential.ways, model, new WayHealth(credential, route));
@@ -335,6 +359,7 @@ class OpenPlace implements Place {
     const { clock, random } = this.#parts;
     way.failed += 1;
     way.lastFailure = { reason, status: status ?? null, atMs: clock.nowMs() };
+    if (blame === "credential" && cools !== true) way.credential.lastReason = reason;
     if (blame === "route") {
       const { pause } = way.route;
       if (this.#routeBegan === pause.count) pause.begin(nowMs, UNKNOWN_MODEL, random);

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Model } from "../../core/model.ts";
-import type { Provider } from "../../providers/provider.ts";
+import type { MediaProvider, Provider } from "../../providers/provider.ts";
 import { offeredWays } from "./offered-ways.ts";
 
 test("the ways are each model's routes by each credential of a live provider, each once", () => {
@@ -16,11 +16,16 @@ test("the ways are each model's routes by each credential of a live provider, ea
     ["one", { id: "one", protocols: [], secrets: [] }],
     ["two", { id: "two", protocols: [], secrets: [], credentials }],
   ]);
-  const ways = offeredWays({ catalog: { models } as never, providers });
+  const media: MediaProvider = { id: "one", baseUrl: "http://p", headers: {}, secrets: [], adapters: {} };
+  const mediaProviders = new Map<string, MediaProvider>([
+    ["one", { ...media, credentials: [{ name: "K3", provider: media }] }],
+  ]);
+  const ways = offeredWays({ catalog: { models } as never, providers, mediaProviders });
   expect(ways.map((way) => Object.values(way).join(" "))).toEqual([
     "a/m one ",
     "a/m two K1",
     "a/m two K2",
+    "a/picture one K3 true",
     "a/vector one ",
   ]);
 });

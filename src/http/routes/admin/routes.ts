@@ -25,16 +25,14 @@ const RouteSchema = Type.Object(
     by: Type.Enum([...ROUTE_ORDERS], { description: "Which of the model's routes is tried first" }),
     sticky: Type.Boolean(),
     fallback: Type.Array(Type.String(), { description: "Models that serve where this one's ways fail" }),
-    state: Type.Union([Type.Enum([...STATES]), OrNull], {
-      description: "As this process has learned it; null for images and videos, and so are the counts",
-    }),
+    state: Type.Enum([...STATES], { description: "As this process has learned it" }),
     until: Type.Union([Seconds, OrNull], { description: "When that state ends" }),
-    failures: Type.Union([Type.Integer(), OrNull], { description: "Of the credential, in a row" }),
+    failures: Type.Integer({ description: "Of the credential, in a row" }),
     latency_ms: Type.Union([Type.Integer(), OrNull], {
-      description: "Until the first byte, of late; null without a recent answer",
+      description: "Until the first byte, of late; null without a recent answer, and for images and videos",
     }),
-    calls: Type.Union([Type.Integer(), OrNull], { description: "Since the start of this process" }),
-    failed: Type.Union([Type.Integer(), OrNull]),
+    calls: Type.Integer({ description: "Since the start of this process" }),
+    failed: Type.Integer(),
     last_failure: Type.Union([
       Type.Object({
         reason: Type.String(),

@@ -7,8 +7,9 @@ import type { Log } from "./core/log/log.ts";
 import type { Random } from "./core/random.ts";
 import { createGuardedFetch } from "./gateway/fetch/guarded-fetch.ts";
 import { createMediaJob } from "./gateway/media/job/job.ts";
-import { taskRoutes } from "./gateway/media/provider.ts";
+import { orderedRoutes } from "./gateway/media/provider.ts";
 import type { Offers } from "./gateway/offers.ts";
+import type { Routing } from "./gateway/routing/routing.ts";
 import type { OpenMetrics } from "./open-metrics.ts";
 import type { Books } from "./open-books.ts";
 import type { MediaProvider } from "./providers/provider.ts";
@@ -31,6 +32,7 @@ export interface OpenTasks {
 export interface OpenTasksParts {
   readonly books: Books;
   readonly offers: Offers<Settings>;
+  readonly routing: Pick<Routing, "health" | "order">;
   readonly assets: Assets;
   readonly failpoint: Failpoint;
   /** Where runs are counted. */
@@ -44,7 +46,7 @@ export interface OpenTasksParts {
 const POLL_MS = 500;
 
 /** Builds tasks over the books. */
-export function openTasks({ books, offers, metrics, ...parts }: OpenTasksParts): OpenTasks {
+export function openTasks({ books, offers, routing, metrics, ...parts }: OpenTasksParts): OpenTasks {
   const { bootId, database, writer, cipher } = books;
   const settings = () => offers.current().settings.tasks;
   const limitOf = ({ id }: MediaProvider): number => {
@@ -52,8 +54,11 @@ export function openTasks({ books, offers, metrics, ...parts }: OpenTasksParts):
     return runningAt[id] ?? runningPerProvider;
   };
   const providerOf: ProviderOf = (kind, model) => {
-    const [first] = taskRoutes(offers.current().offer, kind, model);
-    return first === undefined ? undefined : { provider: first.name, limit: limitOf(first.provider) };
+    const { offer: now } = offers.current();
+    const [first] = orderedRoutes(routing, now, kind, model);
+    return first === undefined
+      ? undefined
+      : { provider: first.route.provider, limit: limitOf(first.provider) };
   };
   const fetch = createGuardedFetch({
     allowedHosts: () => offers.current().settings.outbound.allowedHosts,
@@ -65,7 +70,16 @@ export function openTasks({ books, offers, metrics, ...parts }: OpenTasksParts):
   const grids = createGridCutter();
   const offer = () => offers.current().offer;
   const timeouts = () => offers.current().settings.timeouts;
-  const doJob = createMediaJob({ ...parts, offer, limitOf, fetch, timeouts, memory, cutGrid: grids.cut });
+  const doJob = createMediaJob({
+    ...parts,
+    offer,
+    limitOf,
+    health: routing.health,
+    fetch,
+    timeouts,
+    memory,
+    cutGrid: grids.cut,
+  });
   const endings = createEndings({ database, clock: parts.clock, pollMs: POLL_MS });
   const requests = createRequestCache(memory, parts.clock);
   const shared = { ...parts, bootId, database, writer, cipher, endings, requests };

@@ -117,11 +117,12 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
 
   const kept = await keptOf(parts, books, settings);
   let draining = false;
-  const { tasks, scheduler, ...media } = openTasks({ ...parts, books, offers, assets, failpoint, metrics });
-  const [calls, waits] = [createLiveCalls(), createLiveCalls()];
-  const memory = createRequestMemory(() => settings().memory.bodiesBytes);
   const shared = { ...sharedOf(parts, books, offers), offer, kept };
   const { reader, routing } = shared;
+  const opened = { books, offers, routing, assets, failpoint, metrics };
+  const { tasks, scheduler, ...media } = openTasks({ ...parts, ...opened });
+  const [calls, waits] = [createLiveCalls(), createLiveCalls()];
+  const memory = createRequestMemory(() => settings().memory.bodiesBytes);
   metrics.readState({ memory, calls, routing, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,

@@ -122,6 +122,8 @@ export interface FinishTask extends OfRun {
   readonly used: MicroCredits;
   readonly usage: string;
   readonly flags: readonly UsageFlag[];
+  /** What the operator owes the provider; absent where that is not known. */
+  readonly cost?: MicroCredits | undefined;
   readonly timeline: RequestTimeline;
 }
 

@@ -10,6 +10,7 @@ import type { Model } from "../../src/core/model.ts";
 import type { PriceFacts } from "../../src/core/money/price.ts";
 import type { ResultFile } from "../../src/core/task.ts";
 import type { Offer } from "../../src/gateway/offer.ts";
+import { createHealth, type Health } from "../../src/gateway/routing/health.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 import { type TaskRun, TaskStop } from "../../src/tasks/run/job.ts";
 import { concat } from "../assets/media-files.ts";
@@ -175,4 +176,14 @@ export function keepingLog(): Log & { readonly lines: readonly LogLine[] } {
     (message, fields = {}) =>
       void lines.push({ level, message, ...fields });
   return { lines, info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** The health of routes that nothing is known of yet. */
+export function healthAt(clock: Clock): Health {
+  return createHealth({
+    clock,
+    random: { bytes: (count) => new Uint8Array(count) },
+    settings: () => ({ breakerFailures: 5, breakerMs: 10_000 }),
+    ways: () => [],
+  });
 }

@@ -399,6 +399,7 @@ describeOnEngines("a task", (engine) => {
       const finish = books.finish("x", 50n, {
         usage: '{"images":2}',
         flags: ["estimated"],
+        cost: 31n,
         timeline,
         nowMs: 70,
         filesUntilMs: 99,
@@ -425,6 +426,7 @@ describeOnEngines("a task", (engine) => {
         charge: 50n,
         usage: '{"images":2}',
         flags: '["estimated"]',
+        cost: 31n,
         attempts: JSON.stringify(timeline.attempts),
         admitted_at_ms: 3n,
         held_at_ms: 4n,

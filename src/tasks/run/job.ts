@@ -67,6 +67,8 @@ export type TaskOutcome =
       readonly used: MicroCredits;
       readonly usage: Usage;
       readonly flags: readonly UsageFlag[];
+      /** What the operator owes the provider; absent where that is not known. */
+      readonly cost?: MicroCredits | undefined;
       readonly timeline: RequestTimeline;
     }
   | {

@@ -257,7 +257,7 @@ class OneRun implements Run {
 
   async #finish(end: Extract<RunEnd, { kind: "completed" }>): Promise<RunEnd["kind"]> {
     const { clock, failpoint, settings, endings } = this.#parts;
-    const { result, used, usage, flags, timeline } = end;
+    const { result, used, usage, flags, cost, timeline } = end;
     const steadyMs = clock.steadyMs();
     failpoint("task.before_finish");
     const answer = await this.#writer.submit({
@@ -268,6 +268,7 @@ class OneRun implements Run {
       used,
       usage: usageText(usage),
       flags,
+      cost,
       timeline,
       steadyMs,
     });

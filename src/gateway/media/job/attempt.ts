@@ -2,6 +2,7 @@ import { GatewayError } from "../../../core/errors.ts";
 import { describeError } from "../../../core/log/log.ts";
 import type { MediaDone, MediaRefusal, MediaStep } from "../../../providers/media.ts";
 import { callFault } from "../../../providers/upstream.ts";
+import type { Place } from "../../routing/health.ts";
 import {
   callForAttempt,
   callForPoll,
@@ -13,8 +14,8 @@ import {
   tell,
   tellOperator,
 } from "./open-job.ts";
-import type { JobRoute } from "./route.ts";
-import { createTurns } from "./turns.ts";
+import { resultOfError, resultOfStep } from "./call-result.ts";
+import { createTurns, type Turn } from "./turns.ts";
 import { grown } from "./waits.ts";
 
 /** Attempts in doubt: the first, and one more where the provider has no way to ask for the job. */
@@ -48,7 +49,8 @@ export async function attemptUntilTaken(job: Job): Promise<Working | JobEnd> {
     const turn = await turns.next(inDoubt > 0);
     if ("end" in turn) return turn.end;
     const { route } = turn;
-    const sent = await attempt(job, route);
+    // Whatever does not come to an answer says nothing of the route.
+    const sent = await attempt(job, turn).finally(() => turn.place.end({ kind: "neutral" }));
     switch (sent.kind) {
       case "taken":
         return sent.step;
@@ -97,16 +99,16 @@ type Attempted =
   | { readonly kind: "over"; readonly end: JobEnd; readonly mayBeAtWork: boolean };
 
 /** Sends the task to the route's provider, after writing down the attempt, and writes down where it surely began no job. */
-async function attempt(job: Job, route: JobRoute): Promise<Attempted> {
+async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
   const { run, progress, parts } = job;
   const wasInDoubt = progress.mayBeAtWork;
-  const { name: provider } = route;
+  const { provider } = route.route;
   const begun = await run.beginAttempt({ provider, providerLimit: parts.limitOf(route.provider) });
   if (begun === "full") return { kind: "busy" };
   job.at = route;
   progress.attempts += 1;
   progress.mayBeAtWork = true;
-  const sent = await send(job);
+  const sent = await send(job, place);
   parts.failpoint("task.sent");
   const isRefused = sent.kind === "busy" || sent.kind === "out";
   // An earlier attempt may still be at work.
@@ -120,14 +122,16 @@ async function attempt(job: Job, route: JobRoute): Promise<Attempted> {
   return sent;
 }
 
-async function send(job: Job): Promise<Attempted> {
+async function send(job: Job, place: Place): Promise<Attempted> {
   let step: MediaStep;
   try {
     step = await job.at.adapter.create(callForAttempt(job)).finally(() => job.inputs.close());
   } catch (error) {
     passStop(job, error);
+    place.end(resultOfError(error, job.parts.random));
     return afterThrow(job, error);
   }
+  place.end(resultOfStep(step, job.attempts.at(-1)?.status ?? 0, job.parts.random));
   switch (step.state) {
     case "working":
     case "done":

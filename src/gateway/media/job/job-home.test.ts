@@ -6,6 +6,7 @@ import {
   mediaOffer,
   createTestFiles,
   createTestRun,
+  healthAt,
   keepingLog,
 } from "../../../../test/gateway/media-run.ts";
 import { createFakeClock } from "../../../../test/gateway/fake-clock.ts";
@@ -75,7 +76,7 @@ describe("a job is asked after", () => {
   ];
   for (const [name, id, begun, set, asked] of rows)
     test(name, () => {
-      const note = jobNote("j-1,j-2", providerAt(id, begun));
+      const note = jobNote("j-1,j-2", providerAt(id, begun), "");
       const { job, provider } = homeOf(note, providerAt(id, set));
       expect([job, provider.baseUrl]).toEqual(["j-1,j-2", asked]);
     });
@@ -106,6 +107,7 @@ test("a video that runs when the address of its provider is changed is made to i
   const doJob = createMediaJob({
     offer: () => mediaOffer([model], [providerAt("dashscope", baseUrl, transport)]),
     limitOf: () => 20,
+    health: healthAt(clock),
     assets: createTestFiles(),
     fetch: (_url, _options, take) =>
       take({ pieces: Readable.from([testVideo()]), length: testVideo().length }),

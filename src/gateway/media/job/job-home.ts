@@ -6,9 +6,17 @@ export interface JobHome {
   readonly provider: MediaProvider;
 }
 
-/** The note by which a job is found again: its name, and its address where its vendor has several. */
-export function jobNote(job: string, { baseUrl, ownHosts }: MediaProvider): string {
-  return isOwn(baseUrl, ownHosts) ? `${job} ${baseUrl}` : job;
+/**
+ * The note by which a job is found again: its name, its address where its vendor has several, and the credential that it
+ * was begun with where its provider has several.
+ */
+export function jobNote(job: string, { baseUrl, ownHosts }: MediaProvider, credential: string): string {
+  return [job, isOwn(baseUrl, ownHosts) ? baseUrl : "", credential].join(" ").trimEnd();
+}
+
+/** The name of the credential that the job of a note was begun with; "" where its provider had but one. */
+export function credentialOf(note: string): string {
+  return note.split(" ")[2] ?? "";
 }
 
 /**
@@ -17,8 +25,8 @@ export function jobNote(job: string, { baseUrl, ownHosts }: MediaProvider): stri
  * that the operator no longer uses.
  */
 export function homeOf(note: string | null, provider: MediaProvider): JobHome {
-  const [job = "", baseUrl] = note?.split(" ") ?? [];
-  if (note === null || baseUrl === undefined) return { job: note, provider };
+  const [job = "", baseUrl = ""] = note?.split(" ") ?? [];
+  if (note === null) return { job: null, provider };
   const { ownHosts } = provider;
   const isAtHome = isOwn(baseUrl, ownHosts) && isOwn(provider.baseUrl, ownHosts);
   return { job, provider: isAtHome ? { ...provider, baseUrl } : provider };

@@ -3,6 +3,7 @@ import { createFakeClock, type FakeClock } from "../../../../test/gateway/fake-c
 import {
   createTestFiles,
   createTestRun,
+  healthAt,
   IMAGE,
   keepingLog,
   mediaModel,
@@ -21,6 +22,7 @@ import { createByteBudget } from "../../../core/bytes/byte-budget.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { noFailpoint } from "../../../core/failpoint.ts";
 import type { MediaStep } from "../../../providers/media.ts";
+import type { MediaProvider } from "../../../providers/provider.ts";
 import { createGridCutter } from "../../../runtime/images/grid-cutter.ts";
 import type { TaskOutcome } from "../../../tasks/run/job.ts";
 import { DEFAULT_TIMEOUTS } from "../../timeouts.ts";
@@ -44,6 +46,8 @@ interface Scene {
   readonly makers: Readonly<Record<string, ScriptedMaker>>;
   /** Providers that have as many tasks as they may. */
   readonly full: Set<string>;
+  /** A run of another task, at the same providers. */
+  another(): TestRun;
   /** Every sending, by provider, with when it came. */
   sent(): readonly string[];
   begin(run?: TestRun): Promise<TaskOutcome>;
@@ -51,27 +55,39 @@ interface Scene {
   end(run?: TestRun): Promise<string>;
 }
 
+/** A provider's script, or one for each of its credentials. */
+type Script = MakerScript | { readonly credentials: Readonly<Record<string, MakerScript>> };
+
 /** Providers by name, in the order of the model's routes. */
 function scene(
-  scripts: Partial<Record<Name, MakerScript>>,
+  scripts: Partial<Record<Name, Script>>,
   more: { timeoutSec?: number; first?: Name } = {},
-) {
+): Scene {
   const clock = createFakeClock();
   const names = Object.keys(scripts) as Name[];
   const sendings: string[] = [];
-  const makers = Object.fromEntries(
-    names.map((name) => [name, createScriptedMaker(scripts[name] as MakerScript, clock, name)]),
-  );
+  const makers: Record<string, ScriptedMaker> = {};
   const startMs = clock.nowMs();
-  const noting = names.map((name) => {
-    const { provider } = makers[name]!;
-    const { image } = provider.adapters;
+  /** A maker that notes its sendings under `label`. */
+  const openMaker = (name: Name, label: string, script: MakerScript): MediaProvider => {
+    const maker = createScriptedMaker(script, clock, name);
+    makers[label] = maker;
+    const { image } = maker.provider.adapters;
     if (image === undefined) throw new Error("It makes images.");
     const create: typeof image.create = (request, call) => {
-      sendings.push(`${name} ${call.reference.split(".")[1]} at ${clock.nowMs() - startMs}`);
+      sendings.push(`${label} ${call.reference.split(".")[1]} at ${clock.nowMs() - startMs}`);
       return image.create(request, call);
     };
-    return { ...provider, adapters: { image: { ...image, create } } };
+    return { ...maker.provider, adapters: { image: { ...image, create } } };
+  };
+  const providers = names.map((name): MediaProvider => {
+    const script = scripts[name] as Script;
+    if (!("credentials" in script)) return openMaker(name, name, script);
+    const credentials = Object.entries(script.credentials).map(([credential, each]) => ({
+      name: credential,
+      provider: openMaker(name, `${name} by ${credential}`, each),
+    }));
+    return { ...(credentials[0]?.provider as MediaProvider), credentials };
   });
   const model = mediaModel(
     "image",
@@ -80,9 +96,10 @@ function scene(
   );
   const full = new Set<string>();
   const doJob = createMediaJob({
-    offer: () => mediaOffer([model], noting),
+    offer: () => mediaOffer([model], providers),
     timeouts: () => DEFAULT_TIMEOUTS,
     limitOf: ({ id }) => (full.has(id) ? 0 : 20),
+    health: healthAt(clock),
     assets: createTestFiles(),
     fetch: () => Promise.reject(new Error("Nothing is fetched.")),
     memory: createByteBudget(() => 1),
@@ -93,18 +110,21 @@ function scene(
     log: keepingLog(),
   });
   const { timeoutSec = 600, first } = more;
-  const run = createTestRun({
-    clock,
-    model,
-    request: IMAGE,
-    timeoutSec,
-    ...(first === undefined ? {} : { provider: first }),
-  });
+  const openRun = (): TestRun =>
+    createTestRun({
+      clock,
+      model,
+      request: IMAGE,
+      timeoutSec,
+      ...(first === undefined ? {} : { provider: first }),
+    });
+  const run = openRun();
   return {
     clock,
     run,
     makers,
     full,
+    another: openRun,
     sent: () => sendings,
     begin: (other = run) => doJob(other),
     async end(other = run) {
@@ -116,7 +136,7 @@ function scene(
       }
       return told(await outcome);
     },
-  } satisfies Scene;
+  };
 }
 
 function told(outcome: TaskOutcome): string {
@@ -337,6 +357,128 @@ describe("a route is left out", () => {
       "b 6 at 3000",
     ]);
     expect(run.steps.at(-1)).toBe("attempt at b");
+  });
+});
+
+describe("what one task has met, the next one knows", () => {
+  test("a provider that does not accept the gateway is not asked by the next, for a while", async () => {
+    const { end, sent, another, clock } = scene({
+      a: { create: [refused("operator_fault"), done] },
+      b: { create: [done] },
+    });
+    await end();
+    expect(await end(another())).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "b 1 at 0"]);
+    await clock.advance(60_000);
+    expect(await end(another())).toBe(`made by a ${MADE}`);
+  });
+
+  test("and is asked all the same where no other takes work: the client is told at once", async () => {
+    const { end, sent, another } = scene({ a: { create: [refused("operator_fault")] } });
+    for (let tasks = 0; tasks < 3; tasks += 1) expect(await end(another())).toBe("generation_error at a");
+    expect(sent()).toEqual(["a 1 at 0", "a 1 at 0", "a 1 at 0"]);
+  });
+
+  test("and is not asked while another is to be waited for", async () => {
+    const { end, sent, another } = scene({
+      a: { create: [refused("operator_fault")] },
+      b: { create: [refused("busy"), refused("busy"), done] },
+    });
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "b 3 at 1000", "b 4 at 3000"]);
+    expect(await end(another())).toBe(`made by b ${MADE}`);
+    expect(sent().slice(4)).toEqual(["b 1 at 3000"]);
+  });
+
+  test("one that asked for a pause has it", async () => {
+    const { end, sent, another, clock } = scene({
+      a: { create: [refused("busy", { retryAfterMs: 5_000 }), done] },
+      b: { create: [done] },
+    });
+    await end();
+    const next = another();
+    expect(await end(next)).toBe(`made by b ${MADE}`);
+    expect(next.steps).toEqual(["attempt at b"]);
+    await clock.advance(5_000);
+    expect(await end(another())).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "b 1 at 0", "a 1 at 5000"]);
+  });
+
+  test("one that broke for some in a row is left alone, also by a task that would stay there", async () => {
+    const { end, sent, another, clock, run } = scene({
+      a: { create: [...Array<MediaStep>(5).fill(refused("unclear")), done] },
+      b: { create: [done] },
+    });
+    expect(await end()).toBe("generation_error, unfinished at a");
+    expect(await end(another())).toBe("generation_error, unfinished at a");
+    // The fifth opens the breaker for ten seconds; where nobody knows what became of the task it waits for it.
+    expect(await end(another())).toBe(`made by a ${MADE}`);
+    const [, , , , fifth = "", sixth = ""] = sent();
+    expect([fifth, sixth].map((sending) => sending.replace(/\d+$/, ""))).toEqual(["a 1 at ", "a 2 at "]);
+    const atMs = (sending: string): number => Number(sending.split(" at ")[1]);
+    expect(atMs(sixth) - atMs(fifth)).toBe(10_000);
+    expect(clock.nowMs()).toBeLessThan(run.deadlineMs);
+  });
+
+  test("a call that was stopped says nothing, and leaves its place", async () => {
+    const { begin, end, another, sent, clock, run } = scene({ a: { create: ["never", done] } });
+    const first = begin();
+    await clock.advance(0);
+    run.stop("lost");
+    expect(told(await first)).toBe("released");
+    expect(await end(another())).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "a 1 at 0"]);
+  });
+});
+
+describe("a provider with several credentials", () => {
+  test("is tried by each, before another provider is", async () => {
+    const { end, sent, run } = scene({
+      a: { credentials: { K1: { create: [refused("operator_fault")] }, K2: { create: [refused("busy")] } } },
+      b: { create: [done] },
+    });
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["a by K1 1 at 0", "a by K2 2 at 0", "b 3 at 0"]);
+    expect(run.steps).toEqual(["attempt", "refusal", "attempt", "refusal", "attempt at b"]);
+  });
+
+  test("polls a job by that with which it was begun, after a restart too", async () => {
+    const { begin, end, run, makers, clock } = scene({
+      a: {
+        credentials: {
+          K1: { create: [refused("busy")], poll: [done] },
+          K2: { create: [working("job-2")], poll: ["never", done] },
+        },
+      },
+    });
+    const first = begin();
+    await clock.advance(0);
+    await clock.advance(2_000);
+    run.stop("shutdown");
+    expect(told(await first)).toBe("released");
+    expect(run.steps.at(-1)).toBe("job job-2  K2");
+    const next = run.next();
+    expect(await end(next)).toBe(`made by a ${MADE}`);
+    expect(makers["a by K1"]?.calls).toEqual(["create 1"]);
+    expect(makers["a by K2"]?.calls).toEqual(["create 2", "poll job-2", "poll job-2"]);
+  });
+
+  test("polls a job by the first where the credential that began it is gone", async () => {
+    const { end, run, makers } = scene({ a: { credentials: { K1: { create: [], poll: [done] } } } });
+    await run.beginAttempt();
+    await run.noteJob("job-2  K2");
+    expect(await end(run.next())).toBe(`made by a ${MADE}`);
+    expect(makers["a by K1"]?.calls).toEqual(["poll job-2"]);
+  });
+
+  test("repeats what may have been begun by the same credential", async () => {
+    const { end, sent } = scene({
+      a: {
+        credentials: { K1: { create: [refused("busy"), done] }, K2: { create: [refused("unclear"), done] } },
+      },
+    });
+    expect(await end()).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["a by K1 1 at 0", "a by K2 2 at 0", "a by K2 3 at 1000"]);
   });
 });
 

@@ -17,7 +17,7 @@ import {
 } from "./open-job.ts";
 import { countOf, keepOutputs } from "./outputs.ts";
 import { pollJob, pollNew } from "./poll.ts";
-import { chargeFor } from "./usage.ts";
+import { chargeFor, owedFor } from "./usage.ts";
 import { grown, jittered } from "./waits.ts";
 
 /** Most attempts to cancel a job at its provider, and the time limit of each. */
@@ -85,16 +85,16 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
     job.progress.mayBeAtWork = true;
     return failed(job, noResult(run.kind));
   }
-  const { snapshot } = run.hold;
-  const charge = chargeFor({
+  const delivery = {
     model: job.model,
     request,
-    snapshot,
+    snapshot: run.hold.snapshot,
     most: run.hold.amount,
     reported: usage,
     given: countOf(outputs),
     kept: files.length,
-  });
+  };
+  const charge = chargeFor(delivery);
   return {
     kind: "completed",
     result: {
@@ -106,6 +106,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
     used: charge.used,
     usage: charge.usage,
     flags: charge.flags,
+    cost: owedFor(delivery, job.at.route.cost),
     timeline: timelineOf(job),
   };
 }

@@ -13,6 +13,7 @@ import type { GridCutter } from "../../../runtime/images/grid-cutter.ts";
 import { type TaskRun, TaskStop } from "../../../tasks/run/job.ts";
 import type { GuardedFetch } from "../../fetch/guarded-fetch.ts";
 import type { Offer } from "../../offer.ts";
+import type { Health } from "../../routing/health.ts";
 import { openMediaCall } from "./call.ts";
 import { loadInput } from "./input.ts";
 import { homeOf } from "./job-home.ts";
@@ -30,6 +31,8 @@ export interface MediaJobParts {
   readonly offer: () => Offer;
   /** How many tasks the provider may run at a time. */
   readonly limitOf: (provider: MediaProvider) => number;
+  /** How the routes fare, by the calls of this process. */
+  readonly health: Pick<Health, "admit">;
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
   /** The time limits of this moment. */

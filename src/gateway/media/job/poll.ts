@@ -24,7 +24,7 @@ const MOST_LOCKED_OUT = 5;
 async function noteName(job: Job, name: string): Promise<void> {
   job.progress.job = name;
   job.progress.mayBeAtWork = true;
-  await job.run.noteJob(jobNote(name, job.at.provider));
+  await job.run.noteJob(jobNote(name, job.at.provider, job.at.key.credential));
 }
 
 /** How many answers in a row were of a kind that has a limit. */

@@ -4,10 +4,13 @@ import type { MediaRefusal } from "../../../providers/media.ts";
 import type { TaskRun } from "../../../tasks/run/job.ts";
 import type { TaskRoute } from "../provider.ts";
 import { bindAdapter, type BoundAdapter } from "./bind-adapter.ts";
+import { credentialOf } from "./job-home.ts";
 import type { MediaPayload } from "./payload.ts";
 
 /** A route with the request that is to be done there. */
 export interface JobRoute extends TaskRoute {
+  /** What the provider calls the model for this request. */
+  readonly upstreamId: string;
   readonly adapter: BoundAdapter;
   /** What of the request its provider cannot be asked for; `undefined`: nothing. */
   readonly lacks: MediaRefusal | undefined;
@@ -30,7 +33,7 @@ export function routesOfRun(
   found: readonly TaskRoute[],
 ): JobRoutes | undefined {
   const routes = found.flatMap((route) => jobRoute(route, request));
-  const place = routes.findIndex(({ name }) => name === run.provider);
+  const place = placeOf(run, routes);
   const present = routes[place];
   if (run.job !== null || mayBeBegun(run))
     return present === undefined ? undefined : { at: present, routes: [present] };
@@ -40,11 +43,22 @@ export function routesOfRun(
   return at === undefined ? undefined : { at, routes: order };
 }
 
-function jobRoute(route: TaskRoute, request: MediaPayload["request"]): readonly JobRoute[] {
-  const adapter = adapterFor(route, request);
+/** The place of the route where the task is; of several by one provider that with the credential of its job, else the first. */
+function placeOf({ provider, job }: TaskRun, routes: readonly JobRoute[]): number {
+  const first = routes.findIndex(({ route }) => route.provider === provider);
+  if (job === null) return first;
+  const credential = credentialOf(job);
+  const place = routes.findIndex(
+    ({ route, key }) => route.provider === provider && key.credential === credential,
+  );
+  return place === -1 ? first : place;
+}
+
+function jobRoute(found: TaskRoute, request: MediaPayload["request"]): readonly JobRoute[] {
+  const adapter = adapterFor(found, request);
   if (adapter === undefined) return [];
-  const upstreamId = upstreamIdFor(route.upstreamId, request);
-  return [{ ...route, upstreamId, adapter, lacks: adapter.lacks?.(upstreamId) }];
+  const upstreamId = upstreamIdFor(found.route.upstreamId, request);
+  return [{ ...found, upstreamId, adapter, lacks: adapter.lacks?.(upstreamId) }];
 }
 
 function adapterFor(

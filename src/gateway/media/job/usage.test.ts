@@ -5,7 +5,7 @@ import type { Model } from "../../../core/model.ts";
 import { NO_USAGE, type Usage } from "../../../core/money/usage.ts";
 import type { MediaModel } from "../admit/model.ts";
 import { quoteMedia } from "../admit/quote.ts";
-import { chargeFor, type Delivery, type MediaCharge } from "./usage.ts";
+import { chargeFor, owedFor, type Delivery, type MediaCharge } from "./usage.ts";
 
 function media(model: Model): MediaModel {
   if (model.media === undefined) throw new Error("The model makes no media.");
@@ -32,21 +32,15 @@ const VIDEO_BY_TOKEN = media(
   }),
 );
 
-function charge(model: MediaModel, more: Partial<Delivery> = {}): MediaCharge {
+function delivered(model: MediaModel, more: Partial<Delivery> = {}): Delivery {
   const request = more.request ?? (model.category === "image" ? IMAGE : VIDEO);
   const { snapshot, amount } = quoteMedia(model, request, Date.UTC(2026, 10, 21));
   expect(snapshot.facts).toEqual(priceFacts(request));
-  return chargeFor({
-    model,
-    request,
-    snapshot,
-    most: amount,
-    reported: undefined,
-    given: 1,
-    kept: 1,
-    ...more,
-  });
+  return { model, request, snapshot, most: amount, reported: undefined, given: 1, kept: 1, ...more };
 }
+
+const charge = (model: MediaModel, more: Partial<Delivery> = {}): MediaCharge =>
+  chargeFor(delivered(model, more));
 
 const usage = (more: Partial<Usage>): Usage => ({ ...NO_USAGE, ...more });
 
@@ -206,5 +200,37 @@ describe("what is sold by tokens", () => {
     const reported = usage({ output: 100_000 });
     expect(charge(VIDEO_BY_TOKEN, { reported }).used).toBe(7_000_000_000n);
     expect(charge(VIDEO_BY_TOKEN, { request, reported }).used).toBe(4_000_000_000n);
+  });
+});
+
+describe("what the operator owes", () => {
+  const flat = (price: bigint) => [{ when: {}, price }];
+  const four = { request: { ...IMAGE, n: 4 }, given: 4, kept: 2 };
+
+  test("is for all that was given, by the piece, whatever the client gets", () => {
+    expect(owedFor(delivered(BY_IMAGE, four), { image: flat(20n) })).toBe(80n);
+    expect(owedFor(delivered(BY_TOKEN, four), { image: flat(20n) })).toBe(80n);
+  });
+
+  test("is by tokens where the provider sells by them, as it counted them, else by our estimate", () => {
+    const cost = { input: flat(2n), image_input: flat(1n), image_output: flat(3n) };
+    const reported = usage({ input: 10, imageOutput: 4_000 });
+    expect(owedFor(delivered(BY_IMAGE, { ...four, reported }), cost)).toBe(12_020n);
+    expect(owedFor(delivered(BY_TOKEN, { ...four, reported }), cost)).toBe(12_020n);
+    const estimated = owedFor(delivered(BY_TOKEN, four), cost);
+    expect(estimated).toBeGreaterThanOrEqual(4n * 3_000n);
+  });
+
+  test("is by the seconds of videos that it bills, else by those that were asked for", () => {
+    const cost = { second: flat(7n) };
+    expect(owedFor(delivered(BY_SECOND), cost)).toBe(35n);
+    expect(owedFor(delivered(BY_SECOND, { reported: usage({ seconds: 3.2 }) }), cost)).toBe(28n);
+    expect(owedFor(delivered(VIDEO_BY_TOKEN), { output: flat(1n) })).toBe(100_000n);
+  });
+
+  test("is not known without a cost, and where nothing says how many tokens it was", () => {
+    expect(owedFor(delivered(BY_IMAGE), undefined)).toBeUndefined();
+    expect(owedFor(delivered(BY_IMAGE), { image_output: flat(3n) })).toBeUndefined();
+    expect(owedFor(delivered(BY_SECOND), { output: flat(3n) })).toBeUndefined();
   });
 });

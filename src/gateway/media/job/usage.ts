@@ -1,6 +1,13 @@
 import type { MicroCredits } from "../../../core/money/credits.ts";
 import type { MediaRequest } from "../../../core/media/media.ts";
-import { costOf, foldUnpriced, type PriceSnapshot, rulesFor } from "../../../core/money/price.ts";
+import { operatorCost } from "../../../core/money/operator-cost.ts";
+import {
+  costOf,
+  foldUnpriced,
+  type Prices,
+  type PriceSnapshot,
+  rulesFor,
+} from "../../../core/money/price.ts";
 import type { TaskUsage } from "../../../core/task.ts";
 import {
   inputTokens,
@@ -65,7 +72,25 @@ export function chargeFor(delivery: Delivery): MediaCharge {
   };
 }
 
-function isSoldByTokens({ prices }: PriceSnapshot, kind: MediaRequest["kind"]): boolean {
+/**
+ * What the operator owes the provider for a delivery, by the cost of its route: for all that was given, whatever of it
+ * the client gets. `undefined` where that is not known.
+ */
+export function owedFor(delivery: Delivery, cost: Prices | undefined): MicroCredits | undefined {
+  if (cost === undefined) return undefined;
+  const { request, snapshot, given } = delivery;
+  const all = { ...delivery, kept: given };
+  const flags = new Set<UsageFlag>();
+  const usage: Usage = {
+    ...tokensOf(all, flags),
+    ...(request.kind === "image" ? { images: given } : { seconds: secondsOf(all, flags) }),
+  };
+  // Nothing says how many tokens it was.
+  if (outputTokens(usage) === 0 && isSoldByTokens({ prices: cost }, request.kind)) return undefined;
+  return operatorCost(cost, usage, snapshot);
+}
+
+function isSoldByTokens({ prices }: Pick<PriceSnapshot, "prices">, kind: MediaRequest["kind"]): boolean {
   return rulesFor(prices, kind === "image" ? "image" : "second") === undefined;
 }
 

@@ -65,7 +65,7 @@ export function openMetrics({ clock, stopwatch }: OpenMetricsParts, offer: () =>
   const delays = registry.histograms(
     {
       name: "switchyard_event_loop_delay_seconds",
-      help: "How late the event loop was at a timer, looked at every 100 ms",
+      help: "How late the event loop was at a timer, looked at every 250 ms",
       labels: [],
     },
     DELAYS,

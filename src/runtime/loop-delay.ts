@@ -1,7 +1,10 @@
 import type { Clock } from "../core/time/clock.ts";
 
-/** How often the event loop is looked at: a process that does nothing else is woken for it, which costs 0.03 % of a core. */
-const LOOK_MS = 100;
+/**
+ * How often the event loop is looked at. A process that does nothing is woken for it: each look costs 15 us of CPU
+ * (measured on Bun 1.4.5).
+ */
+const LOOK_MS = 250;
 
 /** Tells, for as long as the process lives, how many milliseconds late the event loop was at its timers. */
 export function watchLoopDelay(clock: Clock, nowMs: () => number, tell: (lateMs: number) => void): void {

@@ -23,6 +23,7 @@ import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
 import { createLiveCalls } from "./gateway/live-calls.ts";
 import { createReader } from "./gateway/reading/reader.ts";
 import { offeredWays } from "./gateway/routing/offered-ways.ts";
+import { createProber } from "./gateway/routing/probes.ts";
 import { createRouting, type Routing } from "./gateway/routing/routing.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
@@ -123,6 +124,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const { tasks, scheduler, ...media } = openTasks({ ...parts, ...opened });
   const [calls, waits] = [createLiveCalls(), createLiveCalls()];
   const memory = createRequestMemory(() => settings().memory.bodiesBytes);
+  const prober = createProber({ clock, routing, providers: () => offer().providers });
   metrics.readState({ memory, calls, routing, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,
@@ -146,6 +148,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
 
   await scheduler.start();
   kept.start();
+  prober.start();
   return {
     app(request, connection) {
       warming.giveWay();
@@ -160,25 +163,25 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     reload() {
       offers.reload();
       routing.health.retain();
+      prober.start();
       // Tasks may wait for a model that is served from now on.
       scheduler.wake();
     },
-    startThreads() {
-      for (const { startThreads } of [reader, books, media, sandbox, kept]) startThreads();
-    },
+    startThreads: () => startAll([reader, books, media, sandbox, kept]),
     warmUp: warming.run,
     metrics,
     listensAt: (at) => (url = at),
     drain() {
       draining = true;
       warming.stop();
+      prober.close();
     },
     endCalls() {
       // Until now requests that wait for a task could still get it.
       scheduler.drain();
       for (const live of [calls, waits]) live.end(shuttingDown());
     },
-    close: () => closeInTurn(scheduler, kept, reader, books),
+    close: () => closeInTurn(prober, scheduler, kept, reader, books),
   };
 }
 
@@ -196,6 +199,10 @@ function sharedOf(parts: ServiceParts, books: Books, offers: Offers<Settings>) {
 
 async function closeInTurn(...parts: readonly { close(): Promise<void> | void }[]): Promise<void> {
   for (const part of parts) await part.close();
+}
+
+function startAll(parts: readonly { startThreads(): void }[]): void {
+  for (const { startThreads } of parts) startThreads();
 }
 
 /** How requests find their way, by the settings and the offer of the moment. */

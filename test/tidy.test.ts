@@ -104,8 +104,16 @@ const BANS: readonly Ban[] = [
     name: "permitCount( and as CountPermit",
     pattern: /\bpermitCount\(|\bas (unknown as )?CountPermit\b/g,
     allowed: {
-      "src/providers/count-permit.ts": "its definition",
-      "src/gateway/language/count-tokens.ts": "the counting routes: the one call without a hold",
+      "src/providers/permits.ts": "its definition",
+      "src/gateway/language/count-tokens.ts": "the counting routes: a call without a hold",
+    },
+  },
+  {
+    name: "permitList( and as ListPermit",
+    pattern: /\bpermitList\(|\bas (unknown as )?ListPermit\b/g,
+    allowed: {
+      "src/providers/permits.ts": "its definition",
+      "src/gateway/routing/probes.ts": "probes: the other call without a hold",
     },
   },
   {

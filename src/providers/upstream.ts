@@ -4,7 +4,7 @@ import { GatewayError } from "../core/errors.ts";
 import type { Handover } from "../core/handover.ts";
 import type { Hold } from "../core/money/hold.ts";
 import { fetchOnce, type OutboundRequest } from "../runtime/fetch.ts";
-import { type CountPermit, spendPermit } from "./count-permit.ts";
+import { type CountPermit, type ListPermit, spendPermit } from "./permits.ts";
 import type { SpokenProtocol } from "./provider.ts";
 import { mayBeOutOfReach, noteAnswer, NotSent, type SendLimits, sendInPieces } from "./sending.ts";
 
@@ -51,10 +51,13 @@ type MakeRoom = (bytes: number) => Promise<void> | void;
 
 /**
  * The one way to call a provider, on the network or in this process. It takes the hold that pays for the call, or the
- * permit of the one call that is free, so that no call can be made without either; redirects are answers, not followed.
+ * permit of a call that is free, so that no call can be made without either; redirects are answers, not followed.
  * Rejects with `upstream_error` when no answer came, or with the signal's reason when that ended it.
  */
-export async function callUpstream(paidBy: Hold | CountPermit, call: UpstreamCall): Promise<UpstreamAnswer> {
+export async function callUpstream(
+  paidBy: Hold | CountPermit | ListPermit,
+  call: UpstreamCall,
+): Promise<UpstreamAnswer> {
   spendPermit(paidBy, call);
   const { provider, signal, limits } = call;
   const url = addressOf(provider.baseUrl, call.path);

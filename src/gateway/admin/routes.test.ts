@@ -4,7 +4,8 @@ import type { Model } from "../../core/model.ts";
 import { systemRandom } from "../../core/random.ts";
 import type { Provider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
-import { createHealth, type FailedCall, type Place } from "../routing/health.ts";
+import type { FailedCall } from "../routing/call-result.ts";
+import { createHealth, type Place } from "../routing/health.ts";
 import { offeredWays } from "../routing/offered-ways.ts";
 import { listRoutes } from "./routes.ts";
 

@@ -11,7 +11,7 @@ import type { Limiter } from "../../limits/limiter.ts";
 import type { LimitSettings } from "../../limits/settings.ts";
 import { readAnswerJson } from "../../protocols/answer-json.ts";
 import type { TokenCounter, UpstreamBody, WireRequest } from "../../protocols/protocol.ts";
-import { permitCount } from "../../providers/count-permit.ts";
+import { permitCount } from "../../providers/permits.ts";
 import type { Provider, SpokenProtocol } from "../../providers/provider.ts";
 import { callUpstream } from "../../providers/upstream.ts";
 import { findModel, type FoundModel, resolveId } from "../find-model.ts";

@@ -85,6 +85,34 @@ describe("a breaker", () => {
     expect(waitMs()).toBe(10_000);
   });
 
+  test("that a probe closes opens again with the next failure, for twice as long, until a call succeeds", () => {
+    const { breaker, call, end, waitMs } = breakerOf();
+    call("refused");
+    end(breaker.count, "found");
+    expect([breaker.isOpen, breaker.failures, waitMs()]).toEqual([false, 2, 0]);
+    call("failed");
+    expect([breaker.isOpen, waitMs()]).toEqual([true, 20_000]);
+    end(breaker.count, "found");
+    call("ok");
+    call("refused");
+    expect([breaker.failures, waitMs()]).toEqual([1, 10_000]);
+  });
+
+  test("that is closed counts its failures whatever probes find", () => {
+    const { breaker, call, end } = breakerOf();
+    call("failed");
+    end(breaker.count, "found");
+    expect([breaker.isOpen, breaker.failures]).toEqual([false, 1]);
+  });
+
+  test("does not listen to probes that began before it opened", () => {
+    const { breaker, call, end, waitMs } = breakerOf({ failures: 1 });
+    const noted = breaker.count;
+    call("failed");
+    end(noted, "found");
+    expect(waitMs()).toBe(10_000);
+  });
+
   test("is open for up to a tenth longer", () => {
     const { call, waitMs } = breakerOf({ jitter: 255 });
     call("refused");

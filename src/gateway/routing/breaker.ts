@@ -17,12 +17,17 @@ export interface Breaker {
   waitMs(nowMs: number): number;
   /** A call begins, where `waitMs` is 0. What this gives has to be told when the call ends. */
   begin(): number;
-  /** A call has ended. One that began before the breaker opened changes nothing. */
+  /** How often it has opened. */
+  readonly count: number;
+  /** A call has ended, or a probe that noted `count` at its start. What began before the breaker opened changes nothing. */
   end(began: number, end: CallEnd, nowMs: number, terms: BreakerTerms): void;
 }
 
-/** How a call ended. `refused`: the credential is not accepted. `neutral`: it says nothing of the credential. */
-export type CallEnd = "ok" | "neutral" | "failed" | "refused";
+/**
+ * How a call ended. `refused`: the credential is not accepted. `neutral`: it says nothing of the credential. `found`: a
+ * probe was answered, which says that the provider is there, and not that it serves.
+ */
+export type CallEnd = "ok" | "found" | "neutral" | "failed" | "refused";
 
 /** When a breaker opens, and for how long. */
 export interface BreakerTerms {
@@ -52,6 +57,9 @@ export function createBreaker(): Breaker {
     get untilMs() {
       return pause.untilMs;
     },
+    get count() {
+      return pause.count;
+    },
     waitMs(nowMs) {
       if (!isOpen) return 0;
       const waitMs = Math.max(0, pause.untilMs - nowMs);
@@ -69,6 +77,12 @@ export function createBreaker(): Breaker {
         failures = 0;
         isOpen = false;
         pause.reset();
+        return;
+      }
+      if (end === "found") {
+        // The next failure opens it again, for twice as long.
+        if (isOpen) failures = Math.max(0, breakerFailures - 1);
+        isOpen = false;
         return;
       }
       failures += 1;

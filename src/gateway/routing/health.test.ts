@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import { type CallResult, createHealth, type FailedCall, type Health, type WayKey } from "./health.ts";
+import type { CallResult, FailedCall } from "./call-result.ts";
+import { createHealth, type Health, type WayKey } from "./health.ts";
 import { DEFAULT_ROUTING } from "./settings.ts";
 
 const WAY: WayKey = { model: "a/m", provider: "p", credential: "K1" };

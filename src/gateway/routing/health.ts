@@ -1,7 +1,9 @@
 import type { Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type CallBounds, createCallUse } from "./bounds.ts";
-import { type CallEnd, createBreaker } from "./breaker.ts";
+import { createBreaker } from "./breaker.ts";
+import { type CallResult, endOf, type FailedCall } from "./call-result.ts";
+import { createLatency } from "./latency.ts";
 import { createPause, type PauseLengths } from "./pause.ts";
 import type { RoutingSettings } from "./settings.ts";
 
@@ -19,26 +21,8 @@ export interface WayKey {
   readonly media?: true;
 }
 
-/** How a call ended, for the account of whom. */
-export type CallResult =
-  | { readonly kind: "ok"; readonly firstByteMs?: number }
-  /** It says nothing of the way: the client left, or sent what cannot be served. */
-  | { readonly kind: "neutral" }
-  | FailedCall;
-
-export interface FailedCall {
-  readonly kind: "failed";
-  readonly blame: "credential" | "route";
-  /** A word of a short list, for the operator. */
-  readonly reason: string;
-  readonly status?: number;
-  /** The pause that the provider asked for, as far as it is heeded. */
-  readonly retryAfterMs?: number;
-  /** The credential is not accepted. */
-  readonly opens?: true;
-  /** The provider limits the rate: that is no failure, but a pause is due. */
-  readonly cools?: true;
-}
+/** A credential of a provider, by name. */
+export type CredentialKey = Pick<WayKey, "provider" | "credential" | "media">;
 
 /** A call's place. */
 export interface Place {
@@ -93,6 +77,13 @@ export interface Health {
   /** Takes a place for one call, or tells how long to wait. */
   admit(way: WayKey, bounds: CallBounds): Place | Refused;
   look(way: WayKey): Standing;
+  /**
+   * How long until a probe of a credential is due, by which nothing is under way and nothing was for `quietMs`. 0: it
+   * begins, and no other does until `probed`. It takes no place from calls.
+   */
+  probe(credential: CredentialKey, quietMs: number): number;
+  /** The probe has ended. `ok` says that the provider is there, and knows the credential. */
+  probed(credential: CredentialKey, result: CallResult): void;
   /** All ways of the current offer. */
   snapshot(): WaySnapshot[];
   /** Forgets what the current offer has no more. */
@@ -114,30 +105,13 @@ const LIMITED: PauseLengths = { firstMs: 1_000, mostMs: 60_000 };
 /** Where a provider does not know a model. */
 const UNKNOWN_MODEL: PauseLengths = { firstMs: 60_000, mostMs: 600_000 };
 
-/** The part of the last sample in the mean latency: after ten calls nine tenths are new. */
-const NEW_PART = 0.2;
-
-/** Older samples of latency do not count. */
-const RECENT_MS = 5 * 60_000;
-
 /** Reasons of failures that last until the operator does something. */
 const OPERATORS: ReadonlySet<string> = new Set(["credential_refused", "model_unknown", "untrusted"]);
 
 /** A model at a provider. */
 class RouteHealth {
   readonly pause = createPause();
-  #latencyMs = 0;
-  #sampledAtMs = -Infinity;
-
-  latencyMs(nowMs: number): number | undefined {
-    return nowMs - this.#sampledAtMs <= RECENT_MS ? this.#latencyMs : undefined;
-  }
-
-  sample(nowMs: number, ms: number): void {
-    const known = this.latencyMs(nowMs);
-    this.#latencyMs = known === undefined ? ms : known + (ms - known) * NEW_PART;
-    this.#sampledAtMs = nowMs;
-  }
+  readonly latency = createLatency();
 }
 
 /** A credential of a provider. */
@@ -147,7 +121,17 @@ class CredentialHealth {
   lastReason = "";
   readonly use = createCallUse();
   lastUse = 0;
+  /** The end of its last call or probe; at first, when it was first looked at. */
+  quietSinceMs: number;
+  /** `Breaker.count` at the start of the probe that is under way. */
+  probeBegan: number | undefined;
+  /** Of a probe. */
+  lastFailure: LastFailure | null = null;
   readonly ways = new Map<string, WayHealth>();
+
+  constructor(nowMs: number) {
+    this.quietSinceMs = nowMs;
+  }
 }
 
 /** A model by a credential. Vendors limit the rate of each model apart, so a pause is the model's alone. */
@@ -187,7 +171,7 @@ class WayHealth {
 }
 
 /** Names of what fails by itself: a provider, and its images and videos. No provider's name has a space. */
-function serviceOf({ provider, media }: WayKey): string {
+function serviceOf({ provider, media }: CredentialKey): string {
   return media === true ? `${provider} media` : provider;
 }
 
@@ -230,10 +214,33 @@ class ProcessHealth implements Health {
     return {
       state: this.#isHeeded() ? way.state(nowMs) : "healthy",
       waitMs: this.#waitMs(way, nowMs),
-      latencyMs: way.route.latencyMs(nowMs),
+      latencyMs: way.route.latency.ofLateMs(nowMs),
       underWay: use.underWay,
       lastUse,
     };
+  }
+
+  probe(key: CredentialKey, quietMs: number): number {
+    const credential = this.#credential(key);
+    if (credential.use.underWay > 0 || credential.probeBegan !== undefined) return quietMs;
+    const waitMs = Math.max(0, credential.quietSinceMs + quietMs - this.#parts.clock.steadyMs());
+    if (waitMs === 0) credential.probeBegan = credential.breaker.count;
+    return waitMs;
+  }
+
+  probed(key: CredentialKey, result: CallResult): void {
+    const { clock, random, settings } = this.#parts;
+    const credential = this.#credential(key);
+    const { probeBegan, breaker } = credential;
+    if (probeBegan === undefined) return;
+    const nowMs = clock.steadyMs();
+    credential.probeBegan = undefined;
+    credential.quietSinceMs = nowMs;
+    const end = endOf(result);
+    breaker.end(probeBegan, end === "ok" ? "found" : end, nowMs, { settings: settings(), random });
+    if (result.kind !== "failed" || end === "neutral") return;
+    credential.lastReason = result.reason;
+    credential.lastFailure = { reason: result.reason, status: result.status ?? null, atMs: clock.nowMs() };
   }
 
   snapshot(): WaySnapshot[] {
@@ -247,7 +254,7 @@ class ProcessHealth implements Health {
     const way = this.#way(key);
     const { breaker } = way.credential;
     const untilMs = Math.max(breaker.isOpen ? breaker.untilMs : 0, way.pausedUntilMs());
-    const latencyMs = way.route.latencyMs(nowMs);
+    const latencyMs = way.route.latency.ofLateMs(nowMs);
     return {
       ...key,
       state: this.#isHeeded() ? way.state(nowMs) : "healthy",
@@ -256,7 +263,7 @@ class ProcessHealth implements Health {
       latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
       calls: way.calls,
       failed: way.failed,
-      lastFailure: way.lastFailure,
+      lastFailure: later(way.lastFailure, way.credential.lastFailure),
     };
   }
 
@@ -286,15 +293,30 @@ class ProcessHealth implements Health {
 
   #way(key: WayKey): WayHealth {
     const { model, credential: name } = key;
-    const service = serviceOf(key);
-    const known = this.#services.get(service);
-    const way = known?.credentials.get(name)?.ways.get(model);
+    const service = this.#service(serviceOf(key));
+    const way = service.credentials.get(name)?.ways.get(model);
     if (way !== undefined) return way;
-    const { credentials, routes } = known ?? newEntry(this.#services, service, new ServiceHealth());
-    const credential = credentials.get(name) ?? newEntry(credentials, name, new CredentialHealth());
+    const { routes } = service;
+    const credential = this.#credential(key);
     const route = routes.get(model) ?? newEntry(routes, model, new RouteHealth());
     return newEntry(credential.ways, model, new WayHealth(credential, route));
   }
+
+  #service(name: string): ServiceHealth {
+    return this.#services.get(name) ?? newEntry(this.#services, name, new ServiceHealth());
+  }
+
+  #credential(key: CredentialKey): CredentialHealth {
+    const { credentials } = this.#service(serviceOf(key));
+    const nowMs = this.#parts.clock.steadyMs();
+    return (
+      credentials.get(key.credential) ?? newEntry(credentials, key.credential, new CredentialHealth(nowMs))
+    );
+  }
+}
+
+function later(a: LastFailure | null, b: LastFailure | null): LastFailure | null {
+  return a === null || (b !== null && b.atMs > a.atMs) ? b : a;
 }
 
 function newEntry<T>(map: Map<string, T>, name: string, value: T): T {
@@ -335,6 +357,7 @@ class OpenPlace implements Place {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#way.credential.use.end();
+    this.#way.credential.quietSinceMs = this.#parts.clock.steadyMs();
     if (!this.#hasAnswer || result.kind === "failed") this.#learn(result);
   }
 
@@ -349,7 +372,7 @@ class OpenPlace implements Place {
 
   #succeeded(nowMs: number, firstByteMs: number | undefined): void {
     const { pause, route } = this.#way;
-    if (firstByteMs !== undefined) route.sample(nowMs, firstByteMs);
+    if (firstByteMs !== undefined) route.latency.sample(nowMs, firstByteMs);
     if (this.#wayBegan === pause.count) pause.reset();
     if (this.#routeBegan === route.pause.count) route.pause.reset();
   }
@@ -369,11 +392,4 @@ class OpenPlace implements Place {
       way.pause.begin(nowMs, LIMITED, random);
     }
   }
-}
-
-/** What a call's end says of its credential. */
-function endOf(result: CallResult): CallEnd {
-  if (result.kind !== "failed") return result.kind;
-  if (result.blame === "route" || result.cools === true) return "neutral";
-  return result.opens === true ? "refused" : "failed";
 }

@@ -2,7 +2,7 @@ import { type ErrorKind, GatewayError } from "../../core/errors.ts";
 import { fraction, type Random } from "../../core/random.ts";
 import { RefusalCause } from "../../protocols/refusal.ts";
 import { callFault, type CallFault } from "../../providers/upstream.ts";
-import type { CallResult } from "./health.ts";
+import type { CallResult } from "./call-result.ts";
 import type { UnsafeRetry } from "./settings.ts";
 
 /** A call that failed before anything of an answer's content went to the client. */

@@ -1,6 +1,6 @@
 import type { Random } from "../../../core/random.ts";
 import type { MediaRefusal, MediaStep } from "../../../providers/media.ts";
-import type { CallResult } from "../../routing/health.ts";
+import type { CallResult } from "../../routing/call-result.ts";
 import { type Failure, readFailure, retryOf } from "../../routing/retry.ts";
 import { heededMs } from "./waits.ts";
 

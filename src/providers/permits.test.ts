@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { jsonAnswer } from "../../test/upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../../test/upstream/double.ts";
-import { permitCount } from "./count-permit.ts";
+import { handOver } from "../core/handover.ts";
+import { PROTOCOLS } from "../core/model.ts";
+import { permitCount, permitList } from "./permits.ts";
 import { callUpstream, type UpstreamCall } from "./upstream.ts";
 
 let double: UpstreamDouble;
@@ -77,6 +79,53 @@ describe("a permit to count", () => {
         path,
         `${path} was called without a hold.`,
       ]);
+    expect(double.requests).toEqual([]);
+  });
+});
+
+describe("a permit to list models", () => {
+  const LISTS = {
+    compat_chat_completions: "/models",
+    compat_responses: "/models",
+    compat_messages: "/v1/models?limit=1",
+    compat_generate_content: "/v1beta/models?pageSize=1",
+  } as const;
+  for (const format of PROTOCOLS)
+    test(`is good for one call of the list of ${format}`, async () => {
+      const { permit, path } = permitList(format);
+      expect(path).toBe(LISTS[format]);
+      expect((await callWith(permit, path, { method: "GET" })).status).toBe(200);
+      expect(await failureOf(callWith(permit, path, { method: "GET" }))).toContain("without a hold");
+      expect(double.requests.map(({ method, target }) => [method, target])).toEqual([["GET", path]]);
+    });
+
+  test("is good for no other path, no other method, no stream and no body", async () => {
+    const body = handOver([new TextEncoder().encode("{}")]);
+    const others: readonly (readonly [path: string, more: Partial<UpstreamCall>])[] = [
+      ["/models", {}],
+      ["/models", { method: "POST" }],
+      ["/models", { method: "DELETE" }],
+      ["/models", { method: "GET", stream: true }],
+      ["/models", { method: "GET", body }],
+      ["/models/gpt-5.6-luna", { method: "GET" }],
+      ["/models?limit=1", { method: "GET" }],
+      ["/v1/models?limit=1", { method: "GET" }],
+      ["/chat/completions", { method: "GET" }],
+      [`${double.url}/models`, { method: "GET" }],
+    ];
+    for (const [path, more] of others)
+      expect([
+        path,
+        await failureOf(callWith(permitList("compat_chat_completions").permit, path, more)),
+      ]).toEqual([path, `${path} was called without a hold.`]);
+    expect(double.requests).toEqual([]);
+  });
+
+  test("is none to count, and one to count is none to list", async () => {
+    const { permit } = permitList("compat_messages");
+    expect(await failureOf(callWith(permit, MESSAGES))).toContain("without a hold");
+    const list = { method: "GET" } as const;
+    expect(await failureOf(callWith(permitCount(MESSAGES), "/v1/models?limit=1", list))).toContain("hold");
     expect(double.requests).toEqual([]);
   });
 });

@@ -1,0 +1,29 @@
+import type { CallEnd } from "./breaker.ts";
+
+/** How a call ended, for the account of whom. */
+export type CallResult =
+  | { readonly kind: "ok"; readonly firstByteMs?: number }
+  /** It says nothing of the way: the client left, or sent what cannot be served. */
+  | { readonly kind: "neutral" }
+  | FailedCall;
+
+export interface FailedCall {
+  readonly kind: "failed";
+  readonly blame: "credential" | "route";
+  /** A word of a short list, for the operator. */
+  readonly reason: string;
+  readonly status?: number;
+  /** The pause that the provider asked for, as far as it is heeded. */
+  readonly retryAfterMs?: number;
+  /** The credential is not accepted. */
+  readonly opens?: true;
+  /** The provider limits the rate: that is no failure, but a pause is due. */
+  readonly cools?: true;
+}
+
+/** What a call's end says of its credential. */
+export function endOf(result: CallResult): CallEnd {
+  if (result.kind !== "failed") return result.kind;
+  if (result.blame === "route" || result.cools === true) return "neutral";
+  return result.opens === true ? "refused" : "failed";
+}

@@ -3,9 +3,9 @@ import { readPrices } from "../../src/catalog/prices.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { Routing } from "../../src/core/model.ts";
 import { type Clock, wait } from "../../src/core/time/clock.ts";
-import type { Place } from "../../src/gateway/routing/health.ts";
-import type { Way } from "../../src/gateway/routing/order.ts";
-import { type Answered, MOST_WAIT_MS, readFailure, retryOf } from "../../src/gateway/routing/retry.ts";
+import { type Candidate, openAttempts, type Sendable } from "../../src/gateway/language/attempts.ts";
+import type { Answered } from "../../src/gateway/routing/retry.ts";
+import type { CalledWay } from "../../src/gateway/routing/ways.ts";
 import { createRouting, type Routing as ProcessRouting } from "../../src/gateway/routing/routing.ts";
 import { DEFAULT_ROUTING, type RoutingSettings } from "../../src/gateway/routing/settings.ts";
 import { readRefusal } from "../../src/protocols/refusal.ts";
@@ -82,58 +82,57 @@ interface Outcome {
 interface World {
   readonly clock: Clock;
   readonly routing: ProcessRouting;
-  readonly ways: readonly Way[];
+  readonly ways: readonly Pick<CalledWay, "key" | "route">[];
   readonly setting: Routing;
   readonly phase: () => Phase;
   readonly random: () => number;
 }
 
-/** One request with its attempts, as the gateway makes them. */
+/** One request, by the attempts that the gateway makes. */
 async function request({ clock, routing, ways, setting, phase, random }: World): Promise<Outcome> {
   const startedMs = clock.steadyMs();
   const startedIn = phase();
-  routing.budget.earn();
-  let left = routing.order(ways, { ...PRICED, routing: setting }, undefined);
-  let by: string | undefined;
-  let retries = 0;
-  const ended = (isServed: boolean): Outcome => {
-    return { phase: startedIn, isServed, ms: clock.steadyMs() - startedMs, retries, by };
-  };
-  for (;;) {
-    const taken = take(routing, left);
-    if (taken === undefined) return ended(false);
-    const { way, place } = taken;
-    by = way.key.provider;
-    const sentMs = clock.steadyMs();
-    const failed = await call(clock, by === "first" ? phase() : "well", random);
+  const ordered = routing.order(ways, { ...PRICED, routing: setting }, undefined);
+  const attempts = openAttempts(
+    { routing, clock },
+    { candidates: ordered.map(candidateOf) },
+    { retried: () => {} },
+  );
+  const { signal } = new AbortController();
+  let calls = 0;
+  let sent: Sent | undefined;
+  const ended = (isServed: boolean): Outcome => ({
+    phase: startedIn,
+    isServed,
+    ms: clock.steadyMs() - startedMs,
+    retries: Math.max(0, calls - 1),
+    by: sent?.by,
+  });
+  let next = await attempts.first().catch(() => undefined);
+  while (next !== undefined) {
+    calls += 1;
+    sent = next;
+    const failed = await call(clock, sent.by === "first" ? phase() : "well", random);
     if (failed === undefined) {
-      place.answered(clock.steadyMs() - sentMs);
-      place.end({ kind: "ok" });
+      attempts.answered();
+      attempts.end();
       return ended(true);
     }
-    const { unsafeRetries, attempts } = routing.settings();
-    const terms = { unsafeRetries, retries, random: routing.random };
-    const retry = retryOf(readFailure(failed.error, failed.answer), terms);
-    place.end(retry.result);
-    if (retry.where === "nowhere" || retries + 1 >= attempts) return ended(false);
-    left = left.filter(({ key }) => key !== way.key && routing.health.look(key).waitMs === 0);
-    if (left.length === 0) {
-      const waitMs = Math.max(retry.waitMs ?? Infinity, routing.health.look(way.key).waitMs);
-      if (waitMs > MOST_WAIT_MS) return ended(false);
-      await wait(clock, waitMs);
-      left = [way];
-    }
-    if (!routing.budget.take()) return ended(false);
-    retries += 1;
+    next = await attempts.next(failed.error, failed.answer, signal);
   }
+  return ended(false);
 }
 
-function take({ health }: ProcessRouting, ways: readonly Way[]): { way: Way; place: Place } | undefined {
-  for (const way of ways) {
-    const place = health.admit(way.key, {});
-    if ("end" in place) return { way, place };
-  }
-  return undefined;
+/** A small request, as it is sent to one of the providers. */
+interface Sent extends Sendable<Sent> {
+  readonly by: string;
+}
+
+function candidateOf(way: World["ways"][number]): Candidate<Sent> {
+  const { provider: by } = way.key;
+  const taken = { take: () => [] };
+  const sent: Sent = { by, sent: taken, length: 0, isKept: true, warnings: [], release: () => {} };
+  return { ...way, credential: undefined, failsAsAsked: false, prepare: () => sent };
 }
 
 interface Setup {
@@ -209,8 +208,8 @@ const SEEDS = [1, 2, 3];
 const rows: Record<string, Seen> = {};
 afterAll(() => console.table(rows));
 
-async function run(setup: Setup): Promise<Readonly<Record<Phase, Seen>>> {
-  const outcomes = (await Promise.all(SEEDS.map((seed) => simulate(setup, seed)))).flat();
+async function run(setup: Setup, seeds = SEEDS): Promise<Readonly<Record<Phase, Seen>>> {
+  const outcomes = (await Promise.all(seeds.map((seed) => simulate(setup, seed)))).flat();
   const phases = [...Map.groupBy(outcomes, ({ phase }) => phase)];
   const seen = phases.map(([phase, list]) => [phase, seenIn(list)] as const);
   for (const [phase, figures] of seen) rows[`${setup.name}: ${phase}`] = figures;
@@ -244,7 +243,9 @@ describe("callers of a provider that fails in every way, with no more retries th
   });
 
   test("by latency they do not notice that it is slow, and go back to it some minutes later", async () => {
-    const seen = await run({ name: "two, by latency", providers: TWO, by: "latency" });
+    // When it is used again hangs on its first answer then: by seed it is 0 to 43 % of the requests.
+    const seeds = Array.from({ length: 8 }, (_, i) => i + 1);
+    const seen = await run({ name: "two, by latency", providers: TWO, by: "latency" }, seeds);
     expect(seen["10x latency"]["served %"]).toBe(100);
     expect(seen["10x latency"]["added ms"]).toBeLessThan(100);
     expect(seen.dead["served %"]).toBeGreaterThan(99);

@@ -94,8 +94,9 @@ function answerStream(socket: Line$, plan: Plan): void {
     if (data.waiting.length > 0) return void (data.goOn = next);
     if (plan.fault === "cut" && n * 2 > plan.words) return void socket.end();
     if (n >= plan.words) return end();
-    send(socket, word(at(n)));
-    n += 1;
+    // Without a pause they come a hundred at a time.
+    for (let left = plan.everyMs === 0 ? 100 : 1; left > 0 && n < plan.words; left -= 1, n += 1)
+      send(socket, word(at(n)));
     setTimeout(next, plan.everyMs);
   };
   setTimeout(next, plan.everyMs);

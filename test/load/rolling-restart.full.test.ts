@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { Client } from "pg";
 import { join } from "node:path";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/process.ts";
@@ -117,6 +118,7 @@ describeOnPostgres("two processes on one database", () => {
       expect(await admin("GET", "/audit?full=true")).toMatchObject({ ok: true });
       for (const { child } of Object.values(running)) child.kill("SIGTERM");
       await Promise.all(Object.values(running).map((one) => one.exited()));
+      expect(await leftBehind(place.url)).toEqual([{ leases: "0", allotments: "0", holds: "0" }]);
       await balancer.close();
       provider.close();
       await place.drop();
@@ -124,6 +126,18 @@ describeOnPostgres("two processes on one database", () => {
     }, 300_000);
   });
 });
+
+/** What processes that have ended still have in the store. */
+async function leftBehind(url: string): Promise<readonly object[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(
+    `select (select count(*) from processes) as leases, (select count(*) from allotments) as allotments,
+      (select count(*) from holds where state = 'held') as holds`,
+  );
+  await client.end();
+  return rows;
+}
 
 /** Resolves once the balancer sends requests to all of these. */
 async function isUp(balancer: Balancer, names: readonly string[]): Promise<void> {

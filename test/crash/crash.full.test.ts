@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { describeOnEngines, type TestEngine } from "../gateway/engines.ts";
 import { KILL_POINTS, type KillPoint } from "./points.ts";
+import { FALLBACK } from "./told.ts";
 import { LONG, type RunCount, runLane, SEED, type Steps, tableOf } from "./runs.ts";
 
 // The gateway is killed at every step of a request, and at any moment, and started again on the same store; each time
@@ -27,8 +28,10 @@ async function runLanes(
   const own = points.map((point) => ({ point, engine: engine.name, runs: 0, fired: 0, broken: 0 }));
   counts.push(...own);
   const countOf = (point: KillPoint): RunCount => own.find((count) => count.point === point) as RunCount;
-  const running = lanes.map((steps, i) => runLane({ steps, engine, seed: SEED * 100 + i, countOf }));
+  const served = new Set<string>();
+  const running = lanes.map((steps, i) => runLane({ steps, engine, seed: SEED * 100 + i, served, countOf }));
   const broken = (await Promise.all(running)).flat();
+  if (!served.has(FALLBACK)) broken.push("no request was served by another model");
   if (broken.length > 0) broken.push(`Replay with SWITCHYARD_TEST_SEED=${SEED}.`);
   expect(broken).toEqual([]);
   expect(own.filter((count) => count.fired === 0).map((count) => count.point.name)).toEqual([]);

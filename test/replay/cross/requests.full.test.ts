@@ -71,8 +71,8 @@ async function expectSame(found: CrossCase): Promise<void> {
   const { sent, warning } = await ask(cross, bodyFor(found), answer);
   const read = target.vendor === "claude" ? meaningOfMessages : meaningOfGemini;
   const received = read(sent);
-  const { meaning, told } = wantedOf(meaningOfChat(body), body, target);
-  expectMeaning(received, meaning);
+  const wanted = wantedOf(meaningOfChat(body), body, target);
+  const told = [...wanted.told, ...expectMeaning(received, wanted.meaning)];
   if (sent.max_tokens !== undefined && received.thinking?.budget !== undefined)
     expect(received.thinking.budget).toBeLessThan(sent.max_tokens);
   for (const name of told) expect(warning).toContain(name);
@@ -80,16 +80,18 @@ async function expectSame(found: CrossCase): Promise<void> {
   if (recorded !== undefined) expectAsRecorded(found, received, read(recorded));
 }
 
-function expectMeaning(received: Meaning, wanted: Meaning): void {
+/** Fails unless both mean the same; gives what a schema says in words alone. */
+function expectMeaning(received: Meaning, wanted: Meaning): readonly string[] {
   const { tools, form, ...rest } = received;
   const { tools: meantTools, form: meantForm, ...meant } = wanted;
   expect(rest).toEqual(meant);
   const named = (all: Meaning["tools"]): Json[] =>
     all.map(({ name, description, strict }) => ({ name, description, strict }));
   expect(named(tools)).toEqual(named(meantTools));
-  tools.forEach(({ schema }, i) => expectSchema(schema, meantTools[i]?.schema));
-  if (form?.schema === undefined) expect(form).toEqual(meantForm);
-  else expectSchema(form.schema, meantForm.schema);
+  const inWords = tools.flatMap(({ schema }, i) => expectSchema(schema, meantTools[i]?.schema));
+  if (form?.schema !== undefined) return [...inWords, ...expectSchema(form.schema, meantForm.schema)];
+  expect(form).toEqual(meantForm);
+  return inWords;
 }
 
 function tableOf(): string {

@@ -119,11 +119,11 @@ function signFirstCalls(turns: readonly MeantTurn[], told: string[]): void {
 /** Keywords that Claude refuses in a schema which binds it; they are told in the description instead. */
 const UNBOUND = ["minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength", "pattern"];
 
-/** Fails unless `sent` is the schema `meant`, as a format that refuses bounds can say it. */
-export function expectSchema(sent: Json, meant: Json): void {
+/** Fails unless `sent` is the schema `meant`, as a format that refuses bounds can say it; gives those it tells in words. */
+export function expectSchema(sent: Json, meant: Json): readonly string[] {
   if (typeof meant !== "object" || meant === null || Array.isArray(meant)) {
     expect(sent).toEqual(meant);
-    return;
+    return [];
   }
   const moved = UNBOUND.filter((name) => name in meant && !(name in sent));
   for (const name of moved) expect(sent.description).toContain(`${name}: ${JSON.stringify(meant[name])}`);
@@ -131,5 +131,5 @@ export function expectSchema(sent: Json, meant: Json): void {
   const added = Object.keys(sent).filter((name) => !(name in meant) && name !== "description");
   // An object that is bound is a closed one.
   expect(added.filter((name) => name !== "additionalProperties" || sent[name] !== false)).toEqual([]);
-  for (const name of kept) expectSchema(sent[name], meant[name]);
+  return [...moved, ...kept.flatMap((name) => expectSchema(sent[name], meant[name]))];
 }

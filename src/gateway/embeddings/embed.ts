@@ -121,8 +121,7 @@ async function openCall(
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
     const prepared = (at: EmbeddingAdmission, body: UpstreamBody): PreparedCall<EmbeddingFormat> => ({
       ...prepareBody(body, memory),
-      admission: at,
-      outputTokens: undefined,
+      terms: { admission: at, outputTokens: undefined },
       hears: {},
     });
     const first = prepared(admission, written);

@@ -91,7 +91,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   /** Those that no failure has ruled out so far. */
   #candidates: readonly Candidate<Prepared>[];
   /** Ways that were taken, or that the request cannot go. */
-  readonly #tried: Candidate<Prepared>[] = [];
+  #tried: Candidate<Prepared>[] = [];
   #calls = 0;
   #hasAnswer = false;
   #hasEnded = false;
@@ -172,6 +172,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
       this.#routing.served(this.#stickyKey, this.#current.candidate.key);
     // Nothing is tried any more: what the ways hold goes.
     this.#candidates = [];
+    this.#tried = [];
     this.#current = undefined;
     this.#place?.answered(this.#clock.steadyMs() - this.#startedMs);
   }

@@ -127,17 +127,17 @@ function prepared(
   const served =
     leg === first ? [] : [`model: ${first.admission.model.id} failed, and ${admission.model.id} serves`];
   const remember = rememberingFor(services, input, admission);
-  const terms = { admission, outputTokens, hears: present({ remember, keep }) };
+  const answer = { terms: { admission, outputTokens }, hears: present({ remember, keep }) };
   const headers = clientHeaders(told, admission.provider, input.wire);
   const sent = { ...told, ...headers, warnings: [...first.warnings, ...served, ...told.warnings] };
   const { isKept, ...own } = prepareBody({ ...sent, body }, input.memory);
   return {
     ...own,
-    ...terms,
+    ...answer,
     isKept,
     unsigned() {
       const bare = isKept ? withoutSignatures({ ...sent, body: own.sent.take() }, admission) : undefined;
-      return bare && { ...prepareBody(bare, input.memory), ...terms };
+      return bare && { ...prepareBody(bare, input.memory), ...answer };
     },
   };
 }

@@ -56,11 +56,16 @@ export interface CallAdmission<Format extends CalledFormat> extends Omit<
   };
 }
 
-/** A request as one way is sent it, and the answer's terms there. */
-export interface PreparedCall<Format extends CalledFormat> extends Sendable<PreparedCall<Format>> {
+/** What an answer is charged by. */
+export interface CallTerms<Format extends CalledFormat> {
   readonly admission: CallAdmission<Format>;
   /** The output for each choice that the hold has room for here; absent: as much as was asked for. */
   readonly outputTokens: number | undefined;
+}
+
+/** A request as one way is sent it. */
+export interface PreparedCall<Format extends CalledFormat> extends Sendable<PreparedCall<Format>> {
+  readonly terms: CallTerms<Format>;
   /** Who hears of its answer. */
   readonly hears: Pick<AnswerContext, "remember" | "keep">;
 }
@@ -144,6 +149,7 @@ export function openPaidCall<Format extends CalledFormat>(
 /** A class, since one is made for each request: its functions are not. */
 class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   context: AnswerContext;
+  warnings: PaidCall["warnings"];
   readonly #parts: CallParts;
   readonly #tries: Attempts<PreparedCall<Format>>;
   readonly #controller = new AbortController();
@@ -151,8 +157,10 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   readonly #admittedAtMs: number;
   /** The prices that the hold was made by. */
   readonly #plan: PricePlan;
-  /** As it was sent last, or is about to be. */
-  #present: PreparedCall<Format>;
+  /** Of the way that it was sent last, or is about to be. */
+  #terms: CallTerms<Format>;
+  /** As it is sent there: let go of once an answer has begun, since a stream may last for long. */
+  #prepared: PreparedCall<Format> | undefined;
   #release: (() => void) | undefined;
   /** The answer to the last attempt, as far as it got one. */
   #answered: Answered | undefined;
@@ -164,26 +172,25 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   constructor(parts: CallParts, ways: CallWays<Format>) {
     const { services } = parts;
     const { first, release } = ways;
+    const { admission } = first.terms;
     this.#parts = parts;
-    this.#admittedAtMs = first.admission.admittedAtMs;
-    this.#plan = first.admission.plan;
+    this.#admittedAtMs = admission.admittedAtMs;
+    this.#plan = admission.plan;
     this.#release = release;
     this.#tries = openAttempts(services, ways, parts.record);
-    this.#present = first;
+    this.#terms = first.terms;
+    this.#prepared = first;
+    this.warnings = first.warnings;
     this.context = contextOf(parts, first);
     services.live.add(this);
   }
 
   get protocol(): Format {
-    return this.#present.admission.protocol;
-  }
-
-  get warnings(): PaidCall["warnings"] {
-    return this.#present.warnings;
+    return this.#terms.admission.protocol;
   }
 
   get answerHeaders(): PaidCall["answerHeaders"] {
-    return this.#present.admission.provider.answerHeaders;
+    return this.#terms.admission.provider.answerHeaders;
   }
 
   async send(stream: boolean): Promise<UpstreamAnswer> {
@@ -218,9 +225,9 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   async #sendOnce(prepared: PreparedCall<Format>, stream: boolean): Promise<UpstreamAnswer> {
     const { services, hold, record, memory } = this.#parts;
-    if (prepared !== this.#present) this.#turnTo(prepared);
-    const { admission, headers = NO_HEADERS, sent, isKept } = prepared;
-    const { provider, spoken, upstreamId } = admission;
+    if (prepared !== this.#prepared) this.#turnTo(prepared);
+    const { terms, headers = NO_HEADERS, sent, isKept } = prepared;
+    const { provider, spoken, upstreamId } = terms.admission;
     const { clock, timeouts } = services;
     const { connectMs, writeMs } = timeouts;
     const { signal } = this.#controller;
@@ -252,8 +259,10 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   /** From here on the answer is that of this way. */
   #turnTo(prepared: PreparedCall<Format>): void {
-    const { admission } = prepared;
-    this.#present = prepared;
+    const { admission } = prepared.terms;
+    this.#terms = prepared.terms;
+    this.#prepared = prepared;
+    this.warnings = prepared.warnings;
     this.context = contextOf(this.#parts, prepared);
     this.#parts.record.note({ model: admission.model.id, provider: admission.provider.id });
   }
@@ -264,13 +273,14 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   sawAnswer(): void {
     this.#tries.answered();
+    this.#parts.memory.hold(keptByCall(this.#prepared?.length ?? 0));
     this.#letGo();
-    this.#parts.memory.hold(keptByCall(this.#present.length));
   }
 
   /** Nothing is sent again. */
   #letGo(): void {
-    this.#present.release();
+    this.#prepared?.release();
+    this.#prepared = undefined;
     this.#release?.();
     this.#release = undefined;
   }
@@ -281,7 +291,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   settle(metered: Metered, delivered: boolean): Promise<MicroCredits> {
     const { hold } = this.#parts;
-    if (isPlausible(metered, this.#present)) return this.#end({ outcome: "completed", metered, delivered });
+    if (isPlausible(metered, this.#terms)) return this.#end({ outcome: "completed", metered, delivered });
     // What cannot be is never taken from the free balance: the hold is the most that was agreed to.
     const clamped = withFlag(metered, "clamped");
     return this.#end({ outcome: "completed", metered: clamped, most: hold.amount, delivered });
@@ -302,7 +312,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     if (this.#attempts.length === 0 || this.#isBetween)
       return this.#end({ outcome: "client_gone", metered: undefined, delivered: true });
     const seen = metered ?? {
-      usage: { ...NO_USAGE, input: this.#present.admission.expectedInput },
+      usage: { ...NO_USAGE, input: this.#terms.admission.expectedInput },
       flags: ["estimated"] as const,
     };
     const partial = withFlag(seen, "partial");
@@ -324,7 +334,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
         await services.ledger.void(hold, end);
         return 0n;
       }
-      const { usage, cost } = this.#present.admission.plan.charge(metered.usage);
+      const { usage, cost } = this.#terms.admission.plan.charge(metered.usage);
       const used = most !== undefined && cost > most ? most : cost;
       const { flags } = metered;
       const settlement = { ...end, cost: this.#costOf(metered), delivered, used, usage, flags };
@@ -349,20 +359,20 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   /** The model that served, where the hold was made for another. */
   #served(): Served | undefined {
-    const { model, plan } = this.#present.admission;
+    const { model, plan } = this.#terms.admission;
     return plan === this.#plan ? undefined : { model, snapshot: plan.snapshot };
   }
 
   /** What the operator owes for it, where the route says what that is. */
   #costOf({ usage }: Metered): MicroCredits | undefined {
-    const { route, plan } = this.#present.admission;
+    const { route, plan } = this.#terms.admission;
     return operatorCost(route.cost, usage, plan.snapshot);
   }
 
   #timeline(): RequestTimeline {
     const { services, heldAtMs } = this.#parts;
     return {
-      provider: this.#present.admission.provider.id,
+      provider: this.#terms.admission.provider.id,
       admittedAtMs: this.#admittedAtMs,
       heldAtMs,
       firstByteAtMs: this.#firstByteAtMs,
@@ -378,7 +388,7 @@ const NO_PADDING: readonly string[] = [];
 /** What an answer by this way is read against. */
 function contextOf<Format extends CalledFormat>(
   { services, record, carrier }: CallParts,
-  { admission, echo, hears }: PreparedCall<Format>,
+  { terms: { admission }, echo, hears }: PreparedCall<Format>,
 ): AnswerContext {
   return {
     ...hears,

@@ -18,7 +18,8 @@ const MINUTES = Number(process.env.SWITCHYARD_TEST_SOAK_MINUTES ?? (LONG ? "10" 
 const SOAK_MS = MINUTES * 60_000;
 const LANGUAGE = 16;
 const MEDIA = 2;
-const CREDITS = 1_000_000;
+// An hour takes one and a half million.
+const CREDITS = 100_000_000;
 
 /** What was seen of the process at a moment. */
 interface Sample {

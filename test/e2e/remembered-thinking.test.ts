@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import Anthropic from "@anthropic-ai/sdk";
-import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { jsonAnswer } from "../upstream/answer.ts";
 import { type ScriptedVendors, signatureOf, startScriptedVendors } from "../upstream/scripted-vendors.ts";
 
 // Clients that keep calls and drop what was thought before them: the model gets its thought back all the same.
@@ -9,22 +10,53 @@ let gateway: TestGateway;
 let vendors: ScriptedVendors;
 let word = "";
 let text = "It is done.";
+/** The vendors refuse so many of the next calls with a 503. */
+let failures = 0;
 
 beforeAll(async () => {
-  vendors = await startScriptedVendors((tools, results) =>
-    results === 0 && tools.length > 0
-      ? { thinking: `What is ${word}?`, calls: [{ tool: "look_up", input: { word } }] }
-      : { text },
+  vendors = await startScriptedVendors(
+    (tools, results) =>
+      results === 0 && tools.length > 0
+        ? { thinking: `What is ${word}?`, calls: [{ tool: "look_up", input: { word } }] }
+        : { text },
+    () => (failures-- > 0 ? jsonAnswer(503, {}) : undefined),
   );
-  gateway = await startGateway({ environment: vendors.environment });
+  gateway = await startGateway({
+    environment: { ...vendors.environment, SECOND_KEY: UPSTREAM_KEY },
+    settings: JSON.stringify(settings()),
+  });
 });
+afterEach(() => (failures = 0));
 afterAll(async () => {
   await gateway.close();
   await vendors.close();
 });
 
 const CLAUDE = "anthropic/claude-haiku-4.5";
+const OTHER_CLAUDE = "anthropic/claude-sonnet-5.5";
 const GEMINI = "google/gemini-3.8-flash";
+
+/** Claude has two credentials, and one of its models a first route that speaks chat completions. */
+function settings(): Json {
+  return {
+    providers: {
+      anthropic: { credentials: [{ env: "SECOND_KEY" }] },
+      chat: {
+        base_url: vendors.environment.DEEPSEEK_BASE_URL,
+        api_key: UPSTREAM_KEY,
+        models: [{ id: "chat/model", upstream_id: "deepseek-chat", prices: { input: 1, output: 2 } }],
+      },
+    },
+    routing: {
+      breaker_failures: 0,
+      models: {
+        [OTHER_CLAUDE]: {
+          routes: [{ provider: "chat", upstream_id: "deepseek-chat" }, { provider: "anthropic" }],
+        },
+      },
+    },
+  };
+}
 
 const bodyOf = (model: string, messages: readonly Json[]): Json => ({
   model,
@@ -39,19 +71,26 @@ const bodyOf = (model: string, messages: readonly Json[]): Json => ({
   ],
 });
 
-/** Asks for a call and sends it back without its thought; what the vendor is sent then, and the warnings. */
+/**
+ * Asks for a call and sends it back without its thought in a request with `more` fields, of which so many attempts fail;
+ * what the vendors are sent for that request, and the warnings of its answer.
+ */
 async function askTwice(
   model: string,
   {
     key,
     prompt = "Look it up.",
     change = (call: Json) => call,
+    more = {},
+    failing = 0,
   }: {
     readonly key?: string;
     readonly prompt?: string;
     readonly change?: (call: Json) => Json;
+    readonly more?: Json;
+    readonly failing?: number;
   } = {},
-): Promise<{ readonly body: Json; readonly warning: string | null }> {
+): Promise<{ readonly body: Json; readonly bodies: readonly Json[]; readonly warning: string | null }> {
   const init = key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } };
   const messages = [{ role: "user", content: prompt }];
   const first: Json = await (await gateway.chat(bodyOf(model, messages))).json();
@@ -62,12 +101,15 @@ async function askTwice(
     { role: "assistant", content: null, tool_calls: [change(call)] },
     { role: "tool", tool_call_id: call.id, content: "found" },
   ];
-  const second = await gateway.chat(bodyOf(model, history), init);
+  const asked = vendors.received.length;
+  failures = failing;
+  const second = await gateway.chat({ ...bodyOf(model, history), ...more }, init);
   expect([second.status, ((await second.json()) as Json).choices[0].message.content]).toEqual([
     200,
     "It is done.",
   ]);
-  return { body: vendors.received.at(-1)?.body, warning: second.headers.get("warning") };
+  const bodies = vendors.received.slice(asked).map(({ body }) => body);
+  return { body: bodies.at(-1), bodies, warning: second.headers.get("warning") };
 }
 
 const blocksOf = ({ messages }: Json): Json[] =>
@@ -125,6 +167,50 @@ describe("a thought that the client drops", () => {
     const { json: key } = await gateway.admin("POST", "/keys", { account_id: account.id, name: "other" });
     const { body } = await askTwice(CLAUDE, { key: key.key });
     expect(blocksOf(body).map(({ type }) => type)).toEqual(["tool_use"]);
+  });
+});
+
+describe("a thought that the client drops, where the first way fails,", () => {
+  const isThought = (body: Json): boolean => blocksOf(body)[0].type === "thinking";
+
+  test("goes back by the other credential", async () => {
+    word = "seven";
+    const { bodies, warning } = await askTwice(CLAUDE, { failing: 1 });
+    expect([bodies.map(isThought), warning]).toEqual([[true, true], null]);
+  });
+
+  test("goes back to the other model, by its family and not by that of the first", async () => {
+    word = "eight";
+    const { bodies, warning } = await askTwice(CLAUDE, {
+      failing: 1,
+      more: { model: GEMINI, models: [CLAUDE] },
+    });
+    const [gemini, claude] = bodies;
+    expect(JSON.stringify(gemini)).not.toContain(signatureOf(0));
+    expect(blocksOf(claude)[0]).toMatchObject({ thinking: "What is eight?", signature: signatureOf(0) });
+    expect(claude.thinking.type).toBe("enabled");
+    expect(warning).not.toContain("switched off");
+  });
+
+  test("does not go to another model of another family", async () => {
+    word = "nine";
+    const { bodies } = await askTwice(CLAUDE, { failing: 2, more: { models: [GEMINI] } });
+    expect(bodies).toHaveLength(3);
+    expect(JSON.stringify(bodies[1])).toContain(signatureOf(0));
+    expect(JSON.stringify(bodies[2])).not.toContain(signatureOf(0));
+  });
+
+  test("goes back by a route in another format", async () => {
+    word = "ten";
+    const more = { model: OTHER_CLAUDE, max_tokens: undefined };
+    const { bodies } = await askTwice(CLAUDE, { failing: 1, more });
+    expect([bodies.length, isThought(bodies[1])]).toEqual([2, true]);
+  });
+
+  test("goes back in a request that is read on a thread", async () => {
+    word = "eleven";
+    const { bodies } = await askTwice(CLAUDE, { failing: 1, prompt: "word ".repeat(40_000) });
+    expect(bodies.map(isThought)).toEqual([true, true]);
   });
 });
 

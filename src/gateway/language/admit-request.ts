@@ -1,12 +1,9 @@
-import type { Caller } from "../../core/caller.ts";
 import type { GatewayError } from "../../core/errors.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { type ProtocolId, PROTOCOLS, ROUTE_ORDERS, type RouteOrder } from "../../core/model.ts";
 import type { UsedTokens } from "../../limits/limiter.ts";
 import { modelsInHeader } from "../../protocols/asked-models.ts";
 import { compactedBy } from "../../protocols/index.ts";
-import type { RelayTarget } from "../../protocols/protocol.ts";
-import { familyOf } from "../../protocols/recalled-thinking.ts";
 import { wrong } from "../../protocols/request-json.ts";
 import { checksum } from "../../runtime/hash.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
@@ -15,10 +12,10 @@ import type { Reading, ReadRequest } from "../reading/read-request.ts";
 import { noteAsked } from "../request-record.ts";
 import { hasChoices } from "../routing/ways.ts";
 import { admit, type Admission, type Destination, type Destinations, findDestinations } from "./admit.ts";
+import { recalledFor } from "./dropped-thinking.ts";
 import { withNamed } from "./kept-state.ts";
 import { isOfModelAlone, type Leg } from "./legs.ts";
 import type { RelayInput, RelayServices } from "./relay-input.ts";
-import type { ThinkingMemory } from "./thinking-memory.ts";
 
 /** A request that nothing speaks against but what it costs. */
 export interface Admitted {
@@ -179,8 +176,9 @@ async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): 
   return { ways: input.compacts === true ? [destination] : ordered, admission, warnings };
 }
 
-async function admitWay({ services, input, request }: Asked, destination: Destination): Promise<Admission> {
-  const recalling = recalledFor(services.thinking, input.caller, request, destination);
+async function admitWay(asked: Asked, destination: Destination): Promise<Admission> {
+  const { services, input, request } = asked;
+  const recalling = recalledFor(asked, destination);
   const target = recalling instanceof Promise ? await recalling : recalling;
   const aimed = request.aimAt({ spoken: destination.spoken.id, target });
   const demand = aimed instanceof Promise ? await aimed : aimed;
@@ -194,24 +192,6 @@ async function admitWay({ services, input, request }: Asked, destination: Destin
 /** The leg, with the request aimed at it: others were tried behind it. */
 async function aimedAgain(asked: Asked, leg: Leg): Promise<Leg> {
   return { ...leg, admission: await admitWay(asked, leg.admission) };
-}
-
-/** The target, with what its models thought before calls of the request that came back without a thought. */
-function recalledFor(
-  thinking: ThinkingMemory,
-  { accountId }: Caller,
-  request: ReadRequest,
-  { protocol, spoken, target }: Destination,
-): RelayTarget | Promise<RelayTarget> {
-  const family = familyOf(target.model.id);
-  const isTranslated = protocol.callsWithoutThinking !== undefined;
-  if (!isTranslated || !thinking.has(accountId, family)) return target;
-  const recall = (keys: readonly string[]): RelayTarget => {
-    const recalled = keys.length === 0 ? {} : thinking.recall(accountId, family, keys);
-    return Object.keys(recalled).length === 0 ? target : { ...target, recalled };
-  };
-  const keys = request.callsWithoutThinking(spoken.id);
-  return keys instanceof Promise ? keys.then(recall) : recall(keys);
 }
 
 const READINGS = Object.fromEntries(

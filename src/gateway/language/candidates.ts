@@ -2,12 +2,12 @@ import { joinBytes } from "../../core/bytes/bytes.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { present } from "../../core/json/json-value.ts";
 import type { Hold } from "../../core/money/hold.ts";
-import { familyOf } from "../../protocols/recalled-thinking.ts";
 import type { AnswerContext, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
 import type { ReadRequest } from "../reading/read-request.ts";
 import { admit, type Admission, type Destination, mostOutput } from "./admit.ts";
 import type { Candidate } from "./attempts.ts";
+import { recalledFor, rememberingFor } from "./dropped-thinking.ts";
 import { type Leg, type Room, roomIn } from "./legs.ts";
 import type { CallWays, PreparedCall } from "./paid-call.ts";
 import { prepareBody } from "./prepared-body.ts";
@@ -85,7 +85,8 @@ function candidateOf(
 async function prepareWay(held: HeldRequest, leg: Leg, way: Destination): Promise<LanguageCall | undefined> {
   const { services, input, request, hold, legs } = held;
   try {
-    const demand = await request.aimAt({ spoken: way.spoken.id, target: way.target });
+    const target = await recalledFor(held, way);
+    const demand = await request.aimAt({ spoken: way.spoken.id, target });
     const { plan, snapshot } = leg.admission;
     // Prices are those of the moment of the hold.
     const now = admit(way, held.input.protocol.id, demand, services.clock.nowMs());
@@ -147,18 +148,6 @@ function outputBound({ outputTokens }: Room, admission: Admission): number | und
   if (outputTokens === undefined || admission.mostOutput !== undefined) return undefined;
   const bound = Math.min(outputTokens, mostOutput(admission.model));
   return bound === admission.model.maxOutput ? undefined : bound;
-}
-
-/** Keeps what a translated answer's model thinks before it calls tools. */
-function rememberingFor(
-  { thinking }: RelayServices,
-  { caller: { accountId } }: RelayInput,
-  { protocol, model }: Admission,
-): AnswerContext["remember"] {
-  if (protocol.callsWithoutThinking === undefined) return undefined;
-  return (calls) => {
-    if (calls.length > 0) thinking.remember(accountId, familyOf(model.id), calls);
-  };
 }
 
 /** The headers of a body, with the client's own that this provider is to be told. */

@@ -29,6 +29,7 @@ afterAll(async () => {
 });
 
 const settings = (more = ""): string => `
+aliases: { quick: t/cheap, good: t/dear }
 providers:
   first:
     base_url: "${first.url}/v1"
@@ -312,6 +313,37 @@ describe("another model serves", () => {
       const response = await gateway.post(path, body, { headers: { ...headers } });
       const answer: Json = await response.json();
       expect([path, response.status, answer.model ?? answer.modelVersion]).toEqual([path, 200, "t/dear"]);
+    }
+  });
+
+  test("and the warnings are of its name and of those left out, in every format", async () => {
+    const models = ["t/none", "good"];
+    const left = "models: t/none cannot serve this request, and was left out ";
+    for (const [path, body, headers] of [
+      ["/api/v1/chat/completions", { ...BODY, model: "quick", models }, {}],
+      ["/api/v1/messages", { ...BODY, model: "quick", models }, {}],
+      ["/api/v1/responses", { model: "quick", models, input: "Hi" }, {}],
+      [
+        "/api/v1/models/quick:generateContent",
+        { contents: [{ role: "user", parts: [{ text: "Hi" }] }] },
+        { "x-switchyard-models": models.join() },
+      ],
+    ] as const) {
+      const warned = async (): Promise<readonly string[]> => {
+        const response = await gateway.post(path, body, { headers: { ...headers } });
+        // Others are of the request's fields.
+        return [path, ...(response.headers.get("warning")?.match(/(?<=switchyard ")models?: [^("]+/g) ?? [])];
+      };
+      first.handle(() => GOOD);
+      expect(await warned()).toEqual([path, left, "model: the name is an alias, and t/cheap serves."]);
+      first.handle(() => jsonAnswer(503, {}));
+      second.handle(() => GOOD);
+      expect(await warned()).toEqual([
+        path,
+        left,
+        "model: the name is an alias, and t/dear serves.",
+        "model: t/cheap failed, and t/dear serves",
+      ]);
     }
   });
 

@@ -142,7 +142,8 @@ async function admitNamed(asked: Asked, names: readonly string[]): Promise<reado
   }
   const [first, ...others] = legs;
   if (first === undefined) throw refusal;
-  return [await aimedAgain(asked, { ...first, warnings: [...left, ...first.warnings] }), ...others];
+  const told = (leg: Leg): Leg => ({ ...leg, warnings: [...left, ...leg.warnings] });
+  return [await aimedAgain(asked, told(first)), ...others.map(told)];
 }
 
 /** What is wrong with a name that stands for models, whatever the request: it is told, and no other model serves. */

@@ -130,7 +130,7 @@ function prepared(
   const remember = rememberingFor(services, input, admission);
   const answer = { terms: { admission, outputTokens }, hears: present({ remember, keep }) };
   const headers = clientHeaders(told, admission.provider, input.wire);
-  const sent = { ...told, ...headers, warnings: [...first.warnings, ...served, ...told.warnings] };
+  const sent = { ...told, ...headers, warnings: [...leg.warnings, ...served, ...told.warnings] };
   const { isKept, ...own } = prepareBody({ ...sent, body }, input.memory);
   return {
     ...own,

@@ -8,7 +8,7 @@ import type { Admission, Destination } from "./admit.ts";
 export interface Leg {
   readonly ways: readonly Destination[];
   readonly admission: Admission;
-  /** What the client is told of the model's name, a sentence each. */
+  /** What the client is told where this model serves: the names that were left out, and of its own; a sentence each. */
   readonly warnings: readonly string[];
 }
 

@@ -33,3 +33,9 @@ test("warnings are one header of sixteen texts at the most, and none for none", 
   ] as const)
     expect(warningHeader(warnings.slice(0, given)).warning?.match(/299 /g)).toHaveLength(told);
 });
+
+test("a warning has nothing that a header cannot have, and no end of its own text", () => {
+  expect(warningHeader(['a "b" \\c', "d\r\ne: \u00e9\u4e2d"])).toEqual({
+    warning: '299 switchyard "a \'b\' ?c", 299 switchyard "d??e: ??"',
+  });
+});

@@ -133,13 +133,16 @@ function isFinal({ status }: GatewayError): boolean {
   return status < 500 && status !== ERRORS.rate_limit_error.status;
 }
 
-/** The `warning` header that names left-out or changed fields; no header for none. */
+/**
+ * The `warning` header that names left-out or changed fields; no header for none. A text may quote the client: what no
+ * header can have would make the answer a 500 after it was charged.
+ */
 export function warningHeader(warnings: readonly string[]): Readonly<Record<string, string>> {
   if (warnings.length === 0) return NO_HEADERS;
   return {
     warning: warnings
       .slice(0, MOST_WARNINGS)
-      .map((text) => `299 switchyard "${text}"`)
+      .map((text) => `299 switchyard "${text.replaceAll('"', "'").replace(/[^\x20-\x7e]|\\/g, "?")}"`)
       .join(", "),
   };
 }

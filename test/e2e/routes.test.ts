@@ -370,6 +370,16 @@ describe("another model serves", () => {
     expect([refused.status, error.code]).toEqual([400, "model_not_found"]);
   });
 
+  test("and a name that no header can have does not spoil the answer", async () => {
+    first.handle(() => GOOD);
+    for (const name of ["t/n\n: o", "t/\u4e2d", 't/"q"\\', "t/".padEnd(10_000, "x")]) {
+      const response = await gateway.chat({ ...BODY, model: "t/cheap", models: [name] });
+      expect([name, response.status]).toEqual([name, 200]);
+      const warning = response.headers.get("warning") ?? "";
+      expect(warning).toMatch(/^299 switchyard "models: t\/[^"\\]{1,400}"$/);
+    }
+  });
+
   test("never one that the key may not use", async () => {
     const { json } = await gateway.admin("POST", "/keys", {
       account_id: gateway.accountId,

@@ -4,6 +4,7 @@ import { type ProtocolId, PROTOCOLS, ROUTE_ORDERS, type RouteOrder } from "../..
 import type { UsedTokens } from "../../limits/limiter.ts";
 import { modelsInHeader } from "../../protocols/asked-models.ts";
 import { compactedBy } from "../../protocols/index.ts";
+import { printable } from "../../protocols/printable.ts";
 import { wrong } from "../../protocols/request-json.ts";
 import { checksum } from "../../runtime/hash.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
@@ -137,7 +138,7 @@ async function admitNamed(asked: Asked, names: readonly string[]): Promise<reado
     } catch (error) {
       if (!isOfModelAlone(error) || UNSERVABLE.has(error.code ?? "")) throw error;
       refusal ??= error;
-      left.push(`models: ${name} cannot serve this request, and was left out (${error.message})`);
+      left.push(`models: ${printable(name)} cannot serve this request, and was left out (${error.message})`);
     }
   }
   const [first, ...others] = legs;

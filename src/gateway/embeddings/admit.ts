@@ -84,15 +84,13 @@ export function embeddingWays({ catalog, providers }: Offer, model: Model): read
     const own = provider?.embeddings;
     if (provider === undefined || own === undefined) return [];
     const { upstreamId } = route;
-    return calledWays(model, route, provider).map(({ key, credential, failsAsAsked }) => ({
-      key,
-      route,
-      credential,
-      failsAsAsked,
+    const to = (called: CalledWay): EmbeddingWay => ({
+      ...called,
       provider,
-      spoken: credential?.embeddings ?? own,
+      spoken: called.credential?.embeddings ?? own,
       upstreamId,
-    }));
+    });
+    return calledWays(model, route, provider).map(to);
   });
   if (ways.length === 0) throw noLiveProvider(catalog, model.id, "embedding");
   return ways;

@@ -127,7 +127,7 @@ async function openCall(
     const first = prepared(admission, written);
     memory.hold(first.length);
     const candidates = ways.map((way, i) => ({
-      ...way,
+      way,
       prepare() {
         if (i === 0) return first;
         const other = admitOther(request, way, admission);

@@ -106,18 +106,16 @@ function newDestinations(
     if (provider === undefined || way === undefined) return [];
     const { upstreamId } = route;
     const target = targetOf(model, { spoken: way.spoken, upstreamId });
-    return calledWays(model, route, provider).map(({ key, credential, failsAsAsked }) => ({
+    const to = (called: CalledWay): Destination => ({
+      ...called,
       model,
       target,
       provider,
       upstreamId,
-      key,
-      route,
-      credential,
-      failsAsAsked,
       protocol: way.protocol,
-      spoken: credential?.protocols.find(({ id }) => id === way.spoken.id) ?? way.spoken,
-    }));
+      spoken: called.credential?.protocols.find(({ id }) => id === way.spoken.id) ?? way.spoken,
+    });
+    return calledWays(model, route, provider).map(to);
   });
   if (ways.length === 0) throw noLiveProvider(catalog, model.id, protocol);
   return ways;

@@ -17,7 +17,7 @@ const SIGNED = new Set(["signed"]);
 /** Routes of one model, `provider/credential` each, and what requests of them become. */
 function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {}) {
   const clock = createFakeClock();
-  const routes = new Map<string, Candidate<Sent>["route"]>();
+  const routes = new Map<string, Candidate<Sent>["way"]["route"]>();
   const prepared = (name: string, marks: ReadonlySet<string>): Sent => ({
     ...KEPT,
     name: [name, ...marks].join(" "),
@@ -28,10 +28,7 @@ function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {
     const route = routes.get(provider) ?? { provider, upstreamId: "up" };
     routes.set(provider, route);
     return {
-      key: { model: "m", provider, credential },
-      route,
-      credential: undefined,
-      failsAsAsked: false,
+      way: { key: { model: "m", provider, credential }, route, credential: undefined, failsAsAsked: false },
       prepare: () => prepared(name, SIGNED),
     };
   });
@@ -39,7 +36,7 @@ function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
     settings: () => ({ ...DEFAULT_ROUTING, ...settings }),
-    ways: () => candidates.map(({ key }) => key),
+    ways: () => candidates.map(({ way }) => way.key),
   });
   const retries: string[] = [];
   const open = (ways = candidates): Attempts<Sent> =>
@@ -49,7 +46,7 @@ function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {
       { retried: (...retry) => void retries.push(retry.join(" ")) },
     );
   const underWay = (): number =>
-    candidates.reduce((sum, { key }) => sum + routing.health.look(key).underWay, 0);
+    candidates.reduce((sum, { way }) => sum + routing.health.look(way.key).underWay, 0);
   return { clock, routing, candidates, open, underWay, retries };
 }
 

@@ -27,7 +27,8 @@ export function checkWays(
 }
 
 /** A way on which a request may be sent. */
-export interface Candidate<Prepared> extends CalledWay {
+export interface Candidate<Prepared> {
+  readonly way: CalledWay;
   /** The request as it is sent this way; `undefined` where it cannot go this way for what is held. */
   prepare(): Promise<Prepared | undefined> | Prepared | undefined;
 }
@@ -124,14 +125,16 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const current = this.#current;
     if (current === undefined || signal.aborted) return undefined;
     const retry = this.#failed(error, answer);
-    if (current.candidate.failsAsAsked || this.#calls >= this.#routing.settings().attempts) return undefined;
+    if (current.candidate.way.failsAsAsked || this.#calls >= this.#routing.settings().attempts)
+      return undefined;
     const isUnread = error.cause instanceof RefusalCause && error.cause.aboutSignatures;
     const next = isUnread
       ? await this.#withoutSignatures(current)
       : await this.#elsewhereOrAgain(current, retry, signal);
     if (next !== undefined && this.#current !== undefined) {
+      const { way } = current.candidate;
       const reason = isUnread ? "signatures" : retry.reason;
-      this.#record.retried(current.candidate.key.provider, reason, stepTo(this.#current, current));
+      this.#record.retried(way.key.provider, reason, stepTo(this.#current.candidate.way, way));
     }
     return next;
   }
@@ -160,16 +163,16 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     signal: AbortSignal,
   ): Promise<Prepared | undefined> {
     if (where !== "anywhere" || backoffMs === undefined || !prepared.isKept) return undefined;
-    const waitMs = Math.max(backoffMs, this.#routing.health.look(candidate.key).waitMs);
+    const waitMs = Math.max(backoffMs, this.#routing.health.look(candidate.way.key).waitMs);
     if (waitMs > MOST_WAIT_MS) return undefined;
     await wait(this.#clock, waitMs, signal);
-    return this.#goOn([{ ...candidate, prepare: () => prepared }]);
+    return this.#goOn([{ way: candidate.way, prepare: () => prepared }]);
   }
 
   answered(): void {
     this.#hasAnswer = true;
     if (this.#stickyKey !== undefined && this.#current !== undefined)
-      this.#routing.served(this.#stickyKey, this.#current.candidate.key);
+      this.#routing.served(this.#stickyKey, this.#current.candidate.way.key);
     // Nothing is tried any more: what the ways hold goes.
     this.#candidates = [];
     this.#tried = [];
@@ -201,16 +204,17 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   async #withoutSignatures({ candidate, prepared }: Chosen<Prepared>): Promise<Prepared | undefined> {
     const unsigned = this.#isUnsigned ? undefined : prepared.unsigned?.();
     this.#isUnsigned = true;
-    return unsigned && this.#goOn([{ ...candidate, prepare: () => unsigned }]);
+    return unsigned && this.#goOn([{ way: candidate.way, prepare: () => unsigned }]);
   }
 
   /** Ways that were not tried, as far as the failure leaves them. */
-  #othersAfter(failed: Candidate<Prepared>, { where }: Retry): readonly Candidate<Prepared>[] {
+  #othersAfter({ way: failed }: Candidate<Prepared>, { where }: Retry): readonly Candidate<Prepared>[] {
     const { provider, credential } = failed.key;
     return this.#candidates.filter((other) => {
       if (this.#tried.includes(other)) return false;
-      if (where === "other_route") return other.route !== failed.route;
-      const isSame = other.key.provider === provider && other.key.credential === credential;
+      const { route, key } = other.way;
+      if (where === "other_route") return route !== failed.route;
+      const isSame = key.provider === provider && key.credential === credential;
       return where === "anywhere" || !isSame;
     });
   }
@@ -234,9 +238,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     for (const candidate of ways) {
       // The client may have left while the last one was prepared: a place taken now would never be given back.
       if (this.#hasEnded) break;
-      const place = candidate.failsAsAsked
-        ? NO_PLACE
-        : this.#routing.health.admit(candidate.key, candidate.credential ?? NO_BOUNDS);
+      const { key, credential, failsAsAsked } = candidate.way;
+      const place = failsAsAsked ? NO_PLACE : this.#routing.health.admit(key, credential ?? NO_BOUNDS);
       if ("waitMs" in place) {
         waitMs = Math.min(waitMs, place.waitMs);
         continue;
@@ -264,7 +267,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
 }
 
 /** What differs of two ways, the largest. */
-function stepTo({ candidate: to }: Chosen<unknown>, { candidate: from }: Chosen<unknown>): RetryStep {
+function stepTo(to: CalledWay, from: CalledWay): RetryStep {
   if (to.key.model !== from.key.model) return "model";
   if (to.route !== from.route) return "route";
   return to.key.credential === from.key.credential ? "same" : "credential";

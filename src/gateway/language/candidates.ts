@@ -33,23 +33,29 @@ type LanguageCall = PreparedCall<RelayProtocol>;
  * has no others.
  */
 export async function openCandidates(held: HeldRequest): Promise<CallWays<RelayProtocol>> {
-  const { input, request, legs } = held;
+  const { input, request, legs, stickyKey } = held;
   const [leg] = legs;
-  const ways = legs.flatMap(({ ways }) => ways);
+  const [firstWay] = leg.ways;
+  const hasOne = legs.length === 1 && leg.ways.length === 1;
   const room = roomOf(held);
   const bound = outputBound(room, leg.admission);
-  const taken = ways.length === 1 ? request.take(bound) : request.copy(bound);
+  const taken = hasOne ? request.take(bound) : request.copy(bound);
   const first = prepared(held, leg, leg.admission, room, taken instanceof Promise ? await taken : taken);
-  const isOnly = ways.length === 1 || !first.isKept;
+  const candidates = legs.flatMap((each) =>
+    each.ways.map((way): Candidate<LanguageCall> => ({
+      way,
+      prepare: () => (way === firstWay ? first : prepareWay(held, each, way)),
+    })),
+  );
+  const isOnly = hasOne || !first.isKept;
   if (isOnly) {
     request.release();
     input.memory.hold(first.length);
   }
-  const [firstWay = leg.admission, ...others] = isOnly ? ways.slice(0, 1) : ways;
   return {
     first,
-    candidates: [candidateOf(held, leg, firstWay, first), ...others.map((way) => otherOf(held, way))],
-    stickyKey: held.stickyKey,
+    candidates: isOnly ? candidates.slice(0, 1) : candidates,
+    stickyKey,
     release: () => request.release(),
   };
 }
@@ -58,27 +64,6 @@ export async function openCandidates(held: HeldRequest): Promise<CallWays<RelayP
 function roomOf({ hold, legs }: HeldRequest): Room {
   const { outputTokens } = hold;
   return (legs.length === 1 ? undefined : roomIn(hold, legs[0].admission)) ?? { outputTokens };
-}
-
-function otherOf(held: HeldRequest, way: Destination): Candidate<LanguageCall> {
-  const leg = held.legs.find(({ ways }) => ways.includes(way)) ?? held.legs[0];
-  return candidateOf(held, leg, way, undefined);
-}
-
-function candidateOf(
-  held: HeldRequest,
-  leg: Leg,
-  way: Destination,
-  first: LanguageCall | undefined,
-): Candidate<LanguageCall> {
-  const { key, route, credential, failsAsAsked } = way;
-  return {
-    key,
-    route,
-    credential,
-    failsAsAsked,
-    prepare: () => first ?? prepareWay(held, leg, way),
-  };
 }
 
 /** The request written for another way than its first; `undefined` where it cannot go there for what is held. */

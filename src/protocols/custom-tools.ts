@@ -1,6 +1,6 @@
 import type { ChatEvent, ChatRequest, ToolCallPart, ToolDefinition, Turn } from "../core/chat.ts";
 import { isJsonObject, type JsonObject, present } from "../core/json/json-value.ts";
-import { createMadeOnce } from "../core/json/kept.ts";
+import { makeOnce } from "../core/json/kept.ts";
 import { parseExact } from "./exact-json.ts";
 
 // Custom tools are called with a text. A format that has none is told a function whose one member is that text, and what
@@ -33,12 +33,8 @@ function hasCustomCall({ role, parts }: Turn): boolean {
   return role === "assistant" && parts.some((part) => part.type === "tool_call" && part.custom === true);
 }
 
-const keptTools = createMadeOnce<ToolDefinition, ToolDefinition>();
-const keptCalls = createMadeOnce<ToolCallPart, ToolCallPart>();
-
-function asFunction(tool: ToolDefinition): ToolDefinition {
-  return keptTools.get(tool) ?? keptTools.add(tool, writeFunction(tool));
-}
+const asFunction = makeOnce(writeFunction);
+const asCall = makeOnce(writeCall);
 
 function writeFunction({ custom, description = "", ...tool }: ToolDefinition): ToolDefinition {
   const { grammar } = custom ?? {};
@@ -57,10 +53,7 @@ function writeFunction({ custom, description = "", ...tool }: ToolDefinition): T
 function asCalls({ role, parts }: Turn): Turn {
   return {
     role,
-    parts: parts.map((part) => {
-      if (part.type !== "tool_call" || part.custom !== true) return part;
-      return keptCalls.get(part) ?? keptCalls.add(part, writeCall(part));
-    }),
+    parts: parts.map((part) => (part.type === "tool_call" && part.custom === true ? asCall(part) : part)),
   };
 }
 

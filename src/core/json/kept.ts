@@ -103,3 +103,11 @@ export function createMadeOnce<Of extends object, Made extends object>(): MadeOn
     },
   };
 }
+
+/** `make`, which runs once for an object that comes again. */
+export function makeOnce<Of extends object, Made extends object>(
+  make: (object: Of) => Made,
+): (object: Of) => Made {
+  const made = createMadeOnce<Of, Made>();
+  return (object) => made.get(object) ?? made.add(object, make(object));
+}

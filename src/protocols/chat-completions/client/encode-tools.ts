@@ -1,21 +1,14 @@
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../core/chat.ts";
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
-import { createMadeOnce } from "../../../core/json/kept.ts";
+import { makeOnce } from "../../../core/json/kept.ts";
+import { customNames } from "../../custom-tools.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
-import { closedSchema } from "../../closed-schema.ts";
+import { schemaOf, toldTools } from "../../told-tools.ts";
 
 /** `tools` and what is said of them, where there are any. */
 export function encodeTools(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {
-  for (const { cache, strict, parameters } of chat.tools) {
-    if (cache !== undefined) losses.note({ place: "cache", why: "caches_itself" });
-    if (strict === true && parameters !== undefined && closedSchema(parameters) === undefined)
-      losses.note({ place: "strict", why: "optional_members" });
-  }
-  // Only the reference knows tools that are there and may not be called now: elsewhere they are not there.
-  const allowed = target.native ? chat.allowedTools : undefined;
-  const here = new Set(chat.allowedTools);
-  const tools = allowed === chat.allowedTools ? chat.tools : chat.tools.filter(({ name }) => here.has(name));
+  const { tools, allowed } = toldTools(chat, target.native, losses);
   if (tools.length === 0) return {};
   return present({
     tools: encodeList(tools),
@@ -24,25 +17,19 @@ export function encodeTools(chat: ChatRequest, target: RelayTarget, losses: Loss
   });
 }
 
-const keptLists = createMadeOnce<readonly ToolDefinition[], readonly JsonObject[]>();
-const keptTools = createMadeOnce<ToolDefinition, JsonObject>();
+const encodeTool = makeOnce(writeTool);
+const encodeList = makeOnce((tools: readonly ToolDefinition[]): readonly JsonObject[] =>
+  tools.map(encodeTool),
+);
 
-function encodeList(tools: readonly ToolDefinition[]): readonly JsonObject[] {
-  return keptLists.get(tools) ?? keptLists.add(tools, tools.map(encodeTool));
-}
-
-function encodeTool(tool: ToolDefinition): JsonObject {
-  return keptTools.get(tool) ?? keptTools.add(tool, writeTool(tool));
-}
-
-function writeTool({ name, description, parameters, strict, custom }: ToolDefinition): JsonObject {
+function writeTool(tool: ToolDefinition): JsonObject {
+  const { name, description, custom } = tool;
   if (custom !== undefined) {
     const format = custom.grammar && { type: "grammar", grammar: custom.grammar };
     return { type: "custom", custom: present({ name, description, format }) };
   }
-  const schema = { type: "object", ...(parameters ?? { properties: {} }) };
-  const bound = strict === true ? closedSchema(schema) : undefined;
-  const called = { name, description, parameters: bound ?? schema, strict: bound && true };
+  const { parameters, isBound } = schemaOf(tool);
+  const called = { name, description, parameters, strict: isBound || undefined };
   return { type: "function", function: present(called) };
 }
 
@@ -51,7 +38,7 @@ function encodeChoice(
   choice: ToolChoice | undefined,
   allowed: readonly string[] | undefined,
 ): unknown {
-  const customs = new Set(tools.filter(({ custom }) => custom !== undefined).map(({ name }) => name));
+  const customs = new Set(customNames({ tools }));
   const named = (wanted: string): JsonObject => {
     const type = customs.has(wanted) ? "custom" : "function";
     return { type, [type]: { name: wanted } };

@@ -1,4 +1,5 @@
-import type { Part, ToolCallPart, ToolResultPart, Turn } from "../core/chat.ts";
+import type { CacheMark, Part, ToolCallPart, ToolResultPart, Turn } from "../core/chat.ts";
+import { present } from "../core/json/json-value.ts";
 import type { Losses } from "./losses.ts";
 
 /** A call of an earlier answer, and what its tool gave back; absent where nobody answered it. */
@@ -70,4 +71,27 @@ export function withOwnIds(
     answer.map((part) => (part.type === "tool_call" ? { ...part, id: callName(part.id) } : part)),
     given.map((result) => ({ ...result, callId: resultName(result.callId) })),
   ];
+}
+
+/** What a call gave back. A mark inside a result is a mark on the result: that is where all its text ends. */
+export function markedResult(
+  callId: string,
+  parts: readonly Part[],
+  own: CacheMark | undefined,
+  isError = false,
+): ToolResultPart {
+  const inner = parts.map((part) => ("cache" in part ? part.cache : undefined)).findLast((mark) => mark);
+  return {
+    type: "tool_result",
+    callId,
+    parts: parts.map(unmarked),
+    isError,
+    ...present({ cache: own ?? inner }),
+  };
+}
+
+function unmarked(part: Part): Part {
+  if (!("cache" in part)) return part;
+  const { cache: _cache, ...rest } = part;
+  return rest;
 }

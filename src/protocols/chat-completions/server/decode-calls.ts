@@ -1,9 +1,10 @@
-import { GatewayError } from "../../../core/errors.ts";
 import type { Part, ToolCallPart, ToolResultPart, Turn } from "../../../core/chat.ts";
 import { isJsonObject, type JsonObject, present } from "../../../core/json/json-value.ts";
+import { readArguments } from "../../call-input.ts";
+import { markedResult } from "../../call-results.ts";
 import { type EmbeddedJson, openEmbeddedJson } from "../../embedded-json.ts";
 import { createMadeOnce, isKept, keep } from "../../../core/json/kept.ts";
-import { BOUNDS, invalid, wrong } from "../../request-json.ts";
+import { invalid, wrong } from "../../request-json.ts";
 import type { Warn } from "../../warnings.ts";
 import { cacheOf, decodeContent } from "./decode-parts.ts";
 import type { ChatMessage, Open } from "../schema.ts";
@@ -91,22 +92,7 @@ function readResult(callId: string, message: ChatMessage, path: string): ToolRes
 }
 
 function decodeResult(callId: string, message: ChatMessage, path: string): ToolResultPart {
-  const parts = decodeContent(message.content, path);
-  // A mark inside a result is a mark on the result: that is where all its text ends.
-  const inner = parts.map((part) => ("cache" in part ? part.cache : undefined)).findLast((mark) => mark);
-  return {
-    type: "tool_result",
-    callId,
-    parts: parts.map(unmarked),
-    isError: false,
-    ...present({ cache: cacheOf(message) ?? inner }),
-  };
-}
-
-function unmarked(part: Part): Part {
-  if (!("cache" in part)) return part;
-  const { cache: _cache, ...rest } = part;
-  return rest;
+  return markedResult(callId, decodeContent(message.content, path), cacheOf(message));
 }
 
 type WireCall = Open<NonNullable<ChatMessage["tool_calls"]>[number]>;
@@ -118,23 +104,13 @@ const keptCalls = new WeakMap<object, { readonly part: ToolCallPart; readonly va
 function readCall(call: WireCall, isAgain: boolean, json: EmbeddedJson, path: string): ToolCallPart {
   const known = isAgain ? keptCalls.get(call) : undefined;
   if (known !== undefined && json.take(known.values)) return known.part;
-  let values = 0;
-  const counting: JsonReader = {
-    read(text) {
-      const read = json.read(text);
-      values += read.values ?? 0;
-      return read;
-    },
-  };
-  const part = decodeCall(call, counting, path);
-  if (isAgain) keptCalls.set(call, { part: keep(part), values });
+  const before = json.taken;
+  const part = decodeCall(call, json, path);
+  if (isAgain) keptCalls.set(call, { part: keep(part), values: json.taken - before });
   return part;
 }
 
-/** Reads JSON that stands as a text. */
-type JsonReader = Pick<EmbeddedJson, "read">;
-
-function decodeCall(call: WireCall, json: JsonReader, path: string): ToolCallPart {
+function decodeCall(call: WireCall, json: EmbeddedJson, path: string): ToolCallPart {
   const { id, type, function: called, custom } = call;
   const isCustom = type === "custom";
   if (isCustom ? !isJsonObject(custom) : !called)
@@ -149,7 +125,7 @@ function decodeCall(call: WireCall, json: JsonReader, path: string): ToolCallPar
 }
 
 /** A call from before calls had ids. */
-function readOldCall(called: unknown, json: JsonReader, path: string): ToolCallPart | undefined {
+function readOldCall(called: unknown, json: EmbeddedJson, path: string): ToolCallPart | undefined {
   if (called === undefined || called === null) return undefined;
   if (isJsonObject(called) && typeof called.name === "string")
     return readFunction("call_function", { ...called, name: called.name }, json, path);
@@ -170,24 +146,11 @@ interface CalledFunction {
   readonly arguments?: unknown;
 }
 
-function readFunction(id: string, called: CalledFunction, json: JsonReader, path: string): ToolCallPart {
+function readFunction(id: string, called: CalledFunction, json: EmbeddedJson, path: string): ToolCallPart {
   // No format has a call without a name.
   if (called.name === "") throw wrong(`${path}.name`, "must not be empty");
-  const input = readArguments(called.arguments, json, `${path}.arguments`);
+  const input = readArguments(called.arguments, `${path}.arguments`, json);
   return { type: "tool_call", id, name: called.name, input };
-}
-
-/** The input as it was written, once it is known to be a JSON object; "" where there is none. */
-function readArguments(written: unknown, json: JsonReader, path: string): string {
-  if (written === undefined || written === null) return "";
-  if (typeof written !== "string") throw wrong(path, "must be a string");
-  if (written.trim() === "") return "";
-  const { kind } = json.read(written);
-  if (kind === "object") return written;
-  if (kind === "deep") throw wrong(path, `nests deeper than ${BOUNDS.depth} levels`);
-  if (kind !== "many") throw wrong(path, "must be a JSON object, written as text");
-  const sentence = `The arguments of all tool calls have more than ${BOUNDS.values} JSON values.`;
-  throw new GatewayError("input_too_large", sentence, { param: path });
 }
 
 /** Source: "Thought signatures" of the Gemini API, as its own chat completions have it. */

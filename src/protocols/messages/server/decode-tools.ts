@@ -1,8 +1,9 @@
 import type { ChatRequest, ToolChoice, ToolDefinition, WebSearch } from "../../../core/chat.ts";
-import { filled, filledText, isJsonObject, present } from "../../../core/json/json-value.ts";
+import { isJsonObject, present } from "../../../core/json/json-value.ts";
 import { createMadeOnce } from "../../../core/json/kept.ts";
 import { printable } from "../../printable.ts";
 import { wrong } from "../../request-json.ts";
+import { searchBounds } from "../../search-bounds.ts";
 import type { Warn } from "../../warnings.ts";
 import type { MessagesRequestBody, MessagesTool } from "../schema.ts";
 import { toolKind } from "../tools.ts";
@@ -118,22 +119,8 @@ function choiceOf(choice: MessagesRequestBody["tool_choice"]): ToolChoice | unde
 function searchOf(tool: MessagesTool, isForced: boolean): WebSearch {
   const { max_uses: mostUses, ...more } = tool;
   const { allowed_domains, blocked_domains, user_location } = more as Readonly<Record<string, unknown>>;
-  const place = isJsonObject(user_location) ? user_location : {};
-  const location = present({
-    city: filledText(place.city),
-    region: filledText(place.region),
-    country: filledText(place.country),
-    timezone: filledText(place.timezone),
-  });
-  return present({
-    forced: isForced || undefined,
-    mostUses: mostUses ?? undefined,
-    allowedDomains: textsIn(allowed_domains),
-    blockedDomains: textsIn(blocked_domains),
-    location: filled(location),
-  });
-}
-
-function textsIn(list: unknown): readonly string[] | undefined {
-  return Array.isArray(list) ? filled(list.filter((item) => typeof item === "string")) : undefined;
+  return {
+    ...searchBounds({ allowed: allowed_domains, blocked: blocked_domains, near: user_location }),
+    ...present({ forced: isForced || undefined, mostUses: mostUses ?? undefined }),
+  };
 }

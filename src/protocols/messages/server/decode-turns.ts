@@ -1,6 +1,6 @@
 import type { Part, ToolResultPart, Turn } from "../../../core/chat.ts";
-import { present } from "../../../core/json/json-value.ts";
 import { createListFacts, createMadeOnce, isKept, keepList } from "../../../core/json/kept.ts";
+import { markedResult } from "../../call-results.ts";
 import { wrong } from "../../request-json.ts";
 import type { Warn } from "../../warnings.ts";
 import { innerBlocks } from "../blocks.ts";
@@ -81,21 +81,7 @@ function decodeResult(block: ContentBlock, path: string, warn: Warn): ToolResult
   const { tool_use_id: id, content, is_error: isError } = block;
   const inner = typeof content === "string" ? content : (innerBlocks(block) ?? []);
   const parts = decodeContent(inner, `${path}.content`, warn);
-  // A mark inside a result is a mark on the result: that is where all its text ends.
-  const mark = parts.map((part) => ("cache" in part ? part.cache : undefined)).findLast((cache) => cache);
-  return {
-    type: "tool_result",
-    callId: ownId(id ?? ""),
-    parts: parts.map(unmarked),
-    isError: isError === true,
-    ...present({ cache: cacheOf(block) ?? mark }),
-  };
-}
-
-function unmarked(part: Part): Part {
-  if (!("cache" in part)) return part;
-  const { cache: _cache, ...rest } = part;
-  return rest;
+  return markedResult(ownId(id ?? ""), parts, cacheOf(block), isError === true);
 }
 
 const keptSystems = createMadeOnce<readonly ContentBlock[], Turn>();

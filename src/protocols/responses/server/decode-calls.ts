@@ -1,15 +1,10 @@
 import type { Part, ToolCallPart, ToolResultPart } from "../../../core/chat.ts";
-import { GatewayError } from "../../../core/errors.ts";
-import {
-  filledText,
-  isJsonObject,
-  type JsonObject,
-  objectsIn,
-  present,
-} from "../../../core/json/json-value.ts";
+import { filledText, isJsonObject, type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { createMadeOnce, isKept, keep } from "../../../core/json/kept.ts";
+import { readArguments } from "../../call-input.ts";
+import { markedResult } from "../../call-results.ts";
 import type { EmbeddedJson } from "../../embedded-json.ts";
-import { BOUNDS, wrong } from "../../request-json.ts";
+import { wrong } from "../../request-json.ts";
 import { decodeContent, markOf } from "./decode-parts.ts";
 import type { ToolTable } from "./tool-table.ts";
 
@@ -82,7 +77,7 @@ function readCall(item: JsonObject, path: string, reading: CallReading): ToolCal
       return {
         ...call,
         name: nameOf(item, path, reading),
-        input: readArguments(item.arguments, `${path}.arguments`, reading),
+        input: readArguments(item.arguments, `${path}.arguments`, reading.json),
       };
     case "custom_tool_call": {
       const input = typeof item.input === "string" ? item.input : "";
@@ -92,7 +87,7 @@ function readCall(item: JsonObject, path: string, reading: CallReading): ToolCal
       const { arguments: said } = item;
       const input =
         typeof said === "string"
-          ? readArguments(said, `${path}.arguments`, reading)
+          ? readArguments(said, `${path}.arguments`, reading.json)
           : JSON.stringify(said ?? {});
       return { ...call, name: "tool_search", input };
     }
@@ -117,19 +112,6 @@ function nameOf({ name, namespace }: JsonObject, path: string, { table }: CallRe
   return table.told(called, filledText(namespace));
 }
 
-/** The input as it was written, once it is known to be a JSON object; "" where there is none. */
-function readArguments(written: unknown, path: string, { json }: CallReading): string {
-  if (written === undefined || written === null) return "";
-  if (typeof written !== "string") throw wrong(path, "must be a string");
-  if (written.trim() === "") return "";
-  const { kind } = json.read(written);
-  if (kind === "object") return written;
-  if (kind === "deep") throw wrong(path, `nests deeper than ${BOUNDS.depth} levels`);
-  if (kind !== "many") throw wrong(path, "must be a JSON object, written as text");
-  const sentence = `The arguments of all calls have more than ${BOUNDS.values} JSON values.`;
-  throw new GatewayError("input_too_large", sentence, { param: path });
-}
-
 const keptResults = createMadeOnce<JsonObject, ToolResultPart>();
 
 /** What a call gave back. */
@@ -148,16 +130,7 @@ export function decodeOutput(
 }
 
 function readOutput(item: JsonObject, callId: string, path: string, table: ToolTable): ToolResultPart {
-  const parts = outputParts(item, path, table);
-  // A mark inside a result is a mark on the result: that is where all its text ends.
-  const inner = parts.map((part) => ("cache" in part ? part.cache : undefined)).findLast((mark) => mark);
-  return {
-    type: "tool_result",
-    callId,
-    parts: parts.map(unmarked),
-    isError: false,
-    ...present({ cache: markOf(item) ?? inner }),
-  };
+  return markedResult(callId, outputParts(item, path, table), markOf(item));
 }
 
 /** The content of an output: what is structured there is the model's to read as text. */
@@ -191,10 +164,4 @@ function toolNames(tool: JsonObject, table: ToolTable): readonly string[] {
     const own = filledText(inner.name);
     return own === undefined ? [] : [table.told(own, name)];
   });
-}
-
-function unmarked(part: Part): Part {
-  if (!("cache" in part)) return part;
-  const { cache: _cache, ...rest } = part;
-  return rest;
 }

@@ -8,6 +8,7 @@ import {
 } from "../../../core/json/json-value.ts";
 import { printable, printableName } from "../../printable.ts";
 import { wrong } from "../../request-json.ts";
+import { searchBounds } from "../../search-bounds.ts";
 import type { Warn } from "../../warnings.ts";
 import { BUILT_IN } from "./built-in-tools.ts";
 import type { ToolTable } from "./tool-table.ts";
@@ -107,24 +108,8 @@ function calledName(table: ToolTable, chosen: JsonObject): string | undefined {
 
 function searchOf({ filters, search_context_size, user_location }: JsonObject, isForced: boolean): WebSearch {
   const { allowed_domains: allowed, blocked_domains: blocked } = isJsonObject(filters) ? filters : {};
-  const place = isJsonObject(user_location) ? user_location : {};
-  const location = present({
-    city: filledText(place.city),
-    region: filledText(place.region),
-    country: filledText(place.country),
-    timezone: filledText(place.timezone),
-  });
-  return present({
-    allowedDomains: textsIn(allowed),
-    blockedDomains: textsIn(blocked),
-    contextSize: filledText(search_context_size),
-    location: Object.keys(location).length === 0 ? undefined : location,
-    forced: isForced || undefined,
-  });
-}
-
-function textsIn(list: unknown): readonly string[] | undefined {
-  if (!Array.isArray(list)) return undefined;
-  const texts = list.filter((item) => typeof item === "string");
-  return texts.length === 0 ? undefined : texts;
+  return {
+    ...searchBounds({ allowed, blocked, near: user_location }),
+    ...present({ contextSize: filledText(search_context_size), forced: isForced || undefined }),
+  };
 }

@@ -8,7 +8,6 @@ import {
   contentOf,
   fillFirst,
   FIRST_ROWS,
-  MIGRATIONS_OF,
   migrateWith,
   statementsOf,
   useEmptyStore,
@@ -17,7 +16,7 @@ import { sharedCluster } from "../../test/postgres/cluster.ts";
 import { describeOnPostgres } from "../../test/postgres/on-postgres.ts";
 import { TASK_STATES, type TaskState, TRANSITIONS } from "../core/task.ts";
 import type { Engine } from "./engine.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, MIGRATIONS } from "./migrate.ts";
 import { initial } from "./migrations/0001-initial.ts";
 import { books } from "./migrations/0002-books.ts";
 import { keyLimits } from "./migrations/0003-key-limits.ts";
@@ -25,6 +24,12 @@ import { openUnhurried } from "./postgres.ts";
 import type { Database } from "./schema.ts";
 import { kyselyOver } from "./sqlite.ts";
 import { openForWriting } from "./sqlite-file.ts";
+
+test("migrations that have shipped keep their names, by which stores know them", () => {
+  expect(Object.keys(MIGRATIONS).join(" ")).toStartWith(
+    "0001-initial 0002-books 0003-key-limits 0004-tasks 0005-journal 0007-journal-gaps 0008-allotments 0009-kept-responses 0010-routes",
+  );
+});
 
 function testMigrations(engine: TestEngine): void {
   const store = useEmptyStore(engine);
@@ -153,7 +158,7 @@ function testMigrations(engine: TestEngine): void {
   });
 
   test("bring a store of the version before along, which goes on beside this one: no cost is known, and no key may ask for a route", async () => {
-    const { "0010-routes": _, ...before } = MIGRATIONS_OF[engine.name];
+    const { "0010-routes": _, ...before } = MIGRATIONS;
     await migrateWith(store.database, engine.name, before);
     const write = (n: number) =>
       [

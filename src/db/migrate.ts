@@ -14,7 +14,7 @@ import { routes } from "./migrations/0010-routes.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or removed. */
-const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly string[]>> = {
+export const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonly string[]>> = {
   "0001-initial": initial,
   "0002-books": books,
   "0003-key-limits": keyLimits,

@@ -2,15 +2,8 @@ import { afterEach, beforeEach } from "bun:test";
 import { sql } from "kysely";
 import { Migrator } from "kysely/migration";
 import { type Engine, SCHEMA_WORDS } from "../../src/db/engine.ts";
+import { MIGRATIONS } from "../../src/db/migrate.ts";
 import { initial } from "../../src/db/migrations/0001-initial.ts";
-import { books } from "../../src/db/migrations/0002-books.ts";
-import { keyLimits } from "../../src/db/migrations/0003-key-limits.ts";
-import { tasks } from "../../src/db/migrations/0004-tasks.ts";
-import { journal } from "../../src/db/migrations/0005-journal.ts";
-import { journalGaps } from "../../src/db/migrations/0007-journal-gaps.ts";
-import { allotments } from "../../src/db/migrations/0008-allotments.ts";
-import { keptResponses } from "../../src/db/migrations/0009-kept-responses.ts";
-import { routes } from "../../src/db/migrations/0010-routes.ts";
 import type { Database } from "../../src/db/schema.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { openAt } from "./books.ts";
@@ -95,9 +88,9 @@ export const migrateToFirst = (database: Database, engine: Engine): Promise<void
 export async function migrateWith(
   database: Database,
   engine: Engine,
-  migrations: Readonly<Record<string, typeof initial>>,
+  migrations: typeof MIGRATIONS,
 ): Promise<void> {
-  const asMigration = (statementsIn: typeof initial) => ({
+  const asMigration = (statementsIn: (typeof MIGRATIONS)[string]) => ({
     async up(db: Database): Promise<void> {
       for (const statement of statementsIn(SCHEMA_WORDS[engine])) await sql.raw(statement).execute(db);
     },
@@ -143,29 +136,9 @@ export async function fillFirst(database: Database, engine: Engine): Promise<voi
   for (const statement of FIRST_ROWS) await sql.raw(statement).execute(database);
 }
 
-/** Every migration of an engine, by name. */
-export const MIGRATIONS_OF: Readonly<Record<Engine, Readonly<Record<string, typeof initial>>>> = {
-  sqlite: migrationsOf("sqlite"),
-  postgres: migrationsOf("postgres"),
-};
-
-function migrationsOf(engine: Engine): Readonly<Record<string, typeof initial>> {
-  return {
-    "0001-initial": initial,
-    "0002-books": books,
-    "0003-key-limits": keyLimits,
-    "0004-tasks": tasks,
-    "0005-journal": journal,
-    "0007-journal-gaps": journalGaps,
-    "0008-allotments": allotments,
-    "0009-kept-responses": SCHEMA_WORDS[engine].keepsApart ? () => [] : keptResponses,
-    "0010-routes": routes,
-  };
-}
-
 /** Statements of all migrations. */
 export const statementsOf = (engine: Engine): number =>
-  Object.values(MIGRATIONS_OF[engine]).reduce((sum, of) => sum + of(SCHEMA_WORDS[engine]).length, 0);
+  Object.values(MIGRATIONS).reduce((sum, of) => sum + of(SCHEMA_WORDS[engine]).length, 0);
 
 /** Statements of the migrations after the first. */
 export const laterStatementsOf = (engine: Engine): number =>

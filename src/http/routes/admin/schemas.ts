@@ -97,27 +97,15 @@ export const CreditsSchema = Type.Object(
   closed,
 );
 
-export const NewKeySchema = Type.Object(
-  {
-    account_id: Type.String(),
-    name: Name,
-    models: Type.Optional(Models),
-    budget: Type.Optional(Budget),
-    limits: Type.Optional(Limits),
-    routes: Type.Optional(Routes),
-    expires_at: Type.Optional(NullableSeconds),
-  },
-  closed,
-);
+/** What a key may and for how long, as far as it is said. */
+const KEY_TERMS = {
+  models: Type.Optional(Models),
+  budget: Type.Optional(Budget),
+  limits: Type.Optional(Limits),
+  routes: Type.Optional(Routes),
+  expires_at: Type.Optional(NullableSeconds),
+};
 
-export const KeyChangeSchema = Type.Object(
-  {
-    name: Type.Optional(Name),
-    models: Type.Optional(Models),
-    budget: Type.Optional(Budget),
-    limits: Type.Optional(Limits),
-    routes: Type.Optional(Routes),
-    expires_at: Type.Optional(NullableSeconds),
-  },
-  closed,
-);
+export const NewKeySchema = Type.Object({ account_id: Type.String(), name: Name, ...KEY_TERMS }, closed);
+
+export const KeyChangeSchema = Type.Object({ name: Type.Optional(Name), ...KEY_TERMS }, closed);

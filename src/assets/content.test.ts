@@ -12,9 +12,10 @@ import {
   PROGRESSIVE_JPEG_FILE,
   WEBP_FILE,
 } from "../../test/assets/media-files.ts";
+import { SEED } from "../../test/runs.ts";
 import { MAX_FILE_BYTES, openContentCheck } from "./content.ts";
 
-const seeded = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1") };
+const seeded = { seed: SEED };
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
 /** What a file is, told piece by piece; the pieces are as long as they are written in one go. */

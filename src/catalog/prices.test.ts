@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { Static } from "typebox";
+import { runsOf } from "../../test/runs.ts";
 import type { Category } from "../core/model.ts";
 import { costOf, type PriceFacts } from "../core/money/price.ts";
 import { compileSchema } from "../core/schema.ts";
@@ -10,10 +11,7 @@ import { PricesSchema } from "./schema.ts";
 
 type Data = Static<typeof PricesSchema>;
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_000,
-};
+const RUNS = runsOf(1_000, 20_000);
 const schema = compileSchema(PricesSchema);
 
 /** Price lists as vendors publish them, and what a request then costs in USD × 10^10. */

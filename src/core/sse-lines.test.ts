@@ -1,12 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { createParser } from "eventsource-parser";
 import * as fc from "fast-check";
+import { runsOf } from "../../test/runs.ts";
 import { createSseLines } from "./sse-lines.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
-};
+const RUNS = runsOf(1_500, 20_000);
 const encoder = new TextEncoder();
 
 /** What a reader makes of `bytes`, cut at `sizes`: events, and comments between them. */

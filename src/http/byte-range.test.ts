@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { runsOf } from "../../test/runs.ts";
 import { readRange } from "./byte-range.ts";
 
 const SIZE = 100;
@@ -61,6 +62,6 @@ test("a part is never empty and never beyond the file, whatever the header says"
         expect(range.end).toBeLessThanOrEqual(size);
       },
     ),
-    { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 2_000 },
+    runsOf(2_000),
   );
 });

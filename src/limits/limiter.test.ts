@@ -1,13 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { createFakeClock } from "../../test/gateway/fake-clock.ts";
+import { runsOf } from "../../test/runs.ts";
 import { type KeyLimits, type LimitState, NO_LIMITS } from "../core/rate-limits.ts";
 import { createLimiter, type LimitRefusal, type Pass, type UsedTokens } from "./limiter.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 50_000 : 3_000,
-};
+const RUNS = runsOf(3_000, 50_000);
 
 const START = Date.UTC(2026, 10, 21, 12);
 

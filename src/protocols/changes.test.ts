@@ -2,14 +2,12 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { joinBytes } from "../core/bytes/bytes.ts";
 import { jsonText } from "../../test/core/json-text.ts";
+import { runsOf } from "../../test/runs.ts";
 import type { JsonObject } from "../core/json/json-value.ts";
 import { type Changes, openChanges, type Path } from "./changes.ts";
 import { readRequestJson } from "./request-json.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
-};
+const RUNS = runsOf(1_500, 20_000);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 

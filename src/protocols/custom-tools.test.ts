@@ -2,10 +2,11 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { foldEvents } from "../../test/protocols/folded-events.ts";
 import { finish, part, start } from "../../test/protocols/chat-events.ts";
+import { runsOf } from "../../test/runs.ts";
 import type { ChatEvent, ChatRequest, ToolCallPart, ToolDefinition } from "../core/chat.ts";
 import { backToCustom, customNames, noteCustom, withoutCustom } from "./custom-tools.ts";
 
-const RUNS = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 300 };
+const RUNS = runsOf(300);
 const TOOL: ToolDefinition = {
   name: "patch",
   description: "Patches.",

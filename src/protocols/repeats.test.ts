@@ -1,13 +1,13 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { cutsWithin, playStage, repeatedStream, WAYS } from "../../test/protocols/repeated-streams.ts";
+import { LONG, SEED } from "../../test/runs.ts";
 import { seededRandom } from "../../test/upstream/cuts.ts";
 import { chatStream } from "../../test/upstream/chat-bytes.ts";
 import { geminiStream } from "../../test/upstream/gemini-bytes.ts";
 import { CHUNK } from "./chat-completions/shape.ts";
 import { CHUNK as GENERATE_CHUNK } from "./generate-content/shape.ts";
 
-const RUNS = process.env.SWITCHYARD_TEST_LONG === "1" ? 100_000 : 1_500;
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
+const RUNS = LONG ? 100_000 : 1_500;
 
 describe("an event that is held against the one before gives what its scan gives", () => {
   for (const way of WAYS) {

@@ -2,10 +2,11 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { finish, part, start } from "../../test/protocols/chat-events.ts";
 import { foldEvents } from "../../test/protocols/folded-events.ts";
+import { runsOf } from "../../test/runs.ts";
 import type { ChatEvent } from "../core/chat.ts";
 import { noteStops, untilStop } from "./stop-sequences.ts";
 
-const RUNS = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 500 };
+const RUNS = runsOf(500);
 
 /** What a client hears of these events, whose request asked for these stops. */
 function heard(stops: readonly string[], events: readonly ChatEvent[]): readonly ChatEvent[] {

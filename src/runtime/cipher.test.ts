@@ -1,10 +1,11 @@
 import { describe, expect, test, spyOn } from "bun:test";
 import fc from "fast-check";
 import { countTurns } from "../../test/gateway/turns.ts";
+import { SEED } from "../../test/runs.ts";
 import { createCipher } from "./cipher.ts";
 
 const SECRET = "5e".repeat(32);
-const seeded = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1") };
+const seeded = { seed: SEED };
 const cipher = createCipher(SECRET);
 /** As the store gives it back. */
 const seal = async (text: string): Promise<string> => Buffer.from(await cipher.seal(text)).toString("latin1");

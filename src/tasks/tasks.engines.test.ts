@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { LONG } from "../../test/runs.ts";
 import { seededRandom } from "../../test/upstream/cuts.ts";
 import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, messageOf, RELEASED, until } from "../../test/tasks/station.ts";
@@ -181,7 +182,7 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
     });
 
     test("against a claim has exactly one winner", async () => {
-      const rounds = process.env.SWITCHYARD_TEST_LONG === "1" ? 500 : 6;
+      const rounds = LONG ? 500 : 6;
       const random = seededRandom(7);
       const doJob: TaskJob = async () => completed(1n);
       const settings = { runningPerProcess: 1_000 };

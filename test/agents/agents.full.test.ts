@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { type Agent, AGENTS, runAgent } from "./agents.ts";
+import { LONG } from "../runs.ts";
 import {
   type ScriptedCall,
   type ScriptedVendors,
@@ -29,8 +30,6 @@ const LINES = ["# Notes\n", "\n\tlast: 日本 \"x\" \\n 'y' $HOME `z`\n"] as con
 const FROM = "  - [ ] \"one\" 'two' \\t 🌙 </tag> & $1";
 const TO = '  - [x] "one" \'three\' \\\\ naïve 月 `id` %s $& {"a": 1}';
 
-const isLong = process.env.SWITCHYARD_TEST_LONG === "1";
-
 test("an agent is asked to write and to edit by tools that it has sent, and by no other", () => {
   const tools = ["Read", "Write", "Edit", "exec_command", "write_file", "replace"];
   const change = { file: "/tmp/a", from: "a", to: "b" };
@@ -49,7 +48,7 @@ test("an agent is asked to write and to edit by tools that it has sent, and by n
 });
 
 // The agents come from the registry, which `npm run test:long` alone asks.
-if (isLong)
+if (LONG)
   describe("agents from the registry", () => {
     let gateway: TestGateway;
     let vendors: ScriptedVendors;

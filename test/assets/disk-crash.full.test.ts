@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { systemClock } from "../../src/core/time/clock.ts";
 import { systemRandom } from "../../src/core/random.ts";
 import { openDiskAssets } from "../../src/assets/disk.ts";
+import { LONG, SEED } from "../runs.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const RUNS = process.env.SWITCHYARD_TEST_LONG === "1" ? 200 : 8;
+const RUNS = LONG ? 200 : 8;
 const TASK = `vid_${"0b".repeat(16)}`;
 const LOOP = join(import.meta.dirname, "store-loop.ts");
 

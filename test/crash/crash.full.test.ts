@@ -2,7 +2,8 @@ import { afterAll, expect, test } from "bun:test";
 import { describeOnEngines, type TestEngine } from "../gateway/engines.ts";
 import { KILL_POINTS, type KillPoint } from "./points.ts";
 import { FALLBACK } from "./told.ts";
-import { LONG, type RunCount, runLane, SEED, type Steps, tableOf } from "./runs.ts";
+import { type RunCount, runLane, type Steps, tableOf } from "./runs.ts";
+import { LONG, SEED } from "../runs.ts";
 
 // The gateway is killed at every step of a request, and at any moment, and started again on the same store; each time
 // the books must be right and must say what clients were told. Records of Idempotency-Key (in K5, K10 and K12) are

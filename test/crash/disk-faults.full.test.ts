@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { SQLITE } from "../gateway/engines.ts";
+import { LONG, SEED } from "../runs.ts";
 import { seededRandom } from "../upstream/cuts.ts";
-import { LONG, SEED } from "./runs.ts";
 import { ADMIN_TOKEN, kill, openStation, type Station } from "./station.ts";
 import { describeWithStrace, inject } from "./strace.ts";
 import { admin, chat, goodChat, runWorkload, type Workload } from "./workload.ts";

@@ -12,8 +12,8 @@ import { openForWriting } from "../../src/db/sqlite-file.ts";
 import { describeOnEngines, type TestEngine, type TestPlace } from "../gateway/engines.ts";
 import { type GatewayProcess, shownKey, startProcess, temporaryFolder } from "../gateway/process.ts";
 import { faultsOfBooks, readBooks, withBooks } from "./books.ts";
-import { LONG } from "./runs.ts";
 import { kill, urlUnlessKilled } from "./station.ts";
+import { LONG } from "../runs.ts";
 
 // A first start that dies, at every statement of the schema and at every commit, and the start after it.
 

@@ -5,6 +5,7 @@ import type { FailpointName } from "../../src/core/failpoint.ts";
 import { SQLITE } from "../gateway/engines.ts";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/process.ts";
+import { LONG } from "../runs.ts";
 import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import { KILLED, urlUnlessKilled } from "./station.ts";
 
@@ -44,7 +45,6 @@ const POINTS: readonly Point[] = [
   { rows: "K25", name: "task.after_finish", kind: "image", taken: 1 },
 ];
 
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 const UPSTREAM_KEY = "sk-upstream-crash-0123456789";
 const PATHS = { image: "/api/v1/images/generations", video: "/api/v1/videos" } as const;
 const BODIES = {

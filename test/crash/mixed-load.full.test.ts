@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { describeOnEngines } from "../gateway/engines.ts";
+import { LONG, SEED } from "../runs.ts";
 import { seededRandom } from "../upstream/cuts.ts";
-import { LONG, SEED } from "./runs.ts";
 import { ADMIN_TOKEN, kill, openStation, urlUnlessKilled } from "./station.ts";
 import { admin, answerOf, runWorkload, type Workload } from "./workload.ts";
 

@@ -9,11 +9,12 @@ import { openForWriting } from "../../src/db/sqlite-file.ts";
 import { describeOnEngines, type TestPlace } from "../gateway/engines.ts";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
 import { shownKey, startProcess, temporaryFolder } from "../gateway/process.ts";
+import { LONG } from "../runs.ts";
 
 // A start reads nothing that grows: with a long ledger the gateway is ready as soon as with a short one. The time is
 // printed, and bounded by nothing here, because a test must not depend on how busy its machine is.
 
-const ENTRIES = process.env.SWITCHYARD_TEST_LONG === "1" ? 1_000_000 : 20_000;
+const ENTRIES = LONG ? 1_000_000 : 20_000;
 const OPEN_HOLDS = 100;
 
 describeOnEngines(`a start with ${ENTRIES} ledger entries`, (engine) => {

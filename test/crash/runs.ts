@@ -13,12 +13,6 @@ import {
 } from "./station.ts";
 import { answerOf, runWorkload } from "./workload.ts";
 
-/** The seed of all runs; a failure names it. */
-export const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-
-/** Whether the large counts are asked for. */
-export const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
-
 /** What the runs at one point came to. */
 export interface RunCount {
   readonly point: KillPoint;

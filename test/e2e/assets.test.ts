@@ -9,11 +9,10 @@ import type { ResultFile } from "../../src/core/task.ts";
 import { mp4File, pngFile } from "../assets/media-files.ts";
 import { describeOnS3, startS3Server } from "../assets/s3-server.ts";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { LONG, SEED } from "../runs.ts";
 import { toText } from "../upstream/bytes.ts";
 import { openRawClient } from "../upstream/raw-client.ts";
 
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
 const TASK = `img_${"0a".repeat(16)}`;
 const VIDEO_TASK = `vid_${"0b".repeat(16)}`;
 const IMAGE = pngFile(200, 150);

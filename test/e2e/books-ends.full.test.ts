@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Command } from "../../src/ledger/commands.ts";
 import { describeOnSharedBooks } from "../gateway/engines.ts";
 import { type Json, streamEvents } from "../gateway/gateway.ts";
+import { LONG } from "../runs.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
 import { afterEvent, eventEnds } from "../upstream/cuts.ts";
@@ -13,7 +14,6 @@ import {
   bankSettings,
   BOTH,
   inFull,
-  LONG,
   openBank,
   openOtherProcess,
   type OtherProcess,

@@ -1,20 +1,11 @@
 import { afterEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../gateway/engines.ts";
 import type { Json } from "../gateway/gateway.ts";
+import { LONG } from "../runs.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { gateAt } from "../upstream/faults.ts";
 import { createGate, type Gate } from "../upstream/gate.ts";
-import {
-  type Bank,
-  inFull,
-  LONG,
-  openBank,
-  seeded,
-  statement,
-  unitBody,
-  usageOf,
-  watchAccount,
-} from "./money.ts";
+import { type Bank, inFull, openBank, seeded, statement, unitBody, usageOf, watchAccount } from "./money.ts";
 
 // Races for one account's credit, through the door that clients use: rows C1, C3, C6, C24 and C26.
 

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../gateway/engines.ts";
 import type { Json } from "../gateway/gateway.ts";
+import { LONG } from "../runs.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { gateAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
-import { type Bank, bankSettings, inFull, LONG, openBank, seeded, unitBody, usageOf } from "./money.ts";
+import { type Bank, bankSettings, inFull, openBank, seeded, unitBody, usageOf } from "./money.ts";
 
 // The budget of a key: the most that it may ever spend, whatever the account still has.
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createFastClock } from "../gateway/fast-clock.ts";
 import { FORMAT_CLIENTS, jsonEvents, streamedBody } from "../gateway/format-clients.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { LONG } from "../runs.ts";
 import { type Answer, jsonAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { garbageStatusLine, resetAt, stallAt } from "../upstream/faults.ts";
@@ -15,7 +16,7 @@ import {
   streamWith,
   untilContent,
 } from "./fault-matrix.ts";
-import { LONG, seeded } from "./money.ts";
+import { seeded } from "./money.ts";
 
 // Two faults in one request, at random: of formats, plain and streamed, over routes, credentials and models that the
 // caller names. Whatever happens, each client gets a whole answer or is told that it has none, and each charge is one.

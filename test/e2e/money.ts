@@ -22,6 +22,7 @@ import {
   UPSTREAM_KEY,
 } from "../gateway/gateway.ts";
 import { temporaryFolder } from "../gateway/process.ts";
+import { SEED } from "../runs.ts";
 import type { Answer } from "../upstream/answer.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { seededRandom } from "../upstream/cuts.ts";
@@ -29,12 +30,6 @@ import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts"
 import type { SeenRequest } from "../upstream/seen-request.ts";
 
 // What the tests of money share: models with round prices, gateways on one store, and the books read by SQL.
-
-/** The seed of every choice that a test of money makes. */
-export const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-
-/** Whether the large counts are run. */
-export const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 
 /** Numbers that follow from the seed; it is printed, so that a failure can be run again. */
 export function seeded(name: string): (below: number) => number {

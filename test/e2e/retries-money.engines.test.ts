@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { describeOnEngineOfSuite } from "../gateway/engines.ts";
 import type { FakeClock } from "../gateway/fake-clock.ts";
 import type { Json } from "../gateway/gateway.ts";
+import { LONG } from "../runs.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
@@ -11,7 +12,6 @@ import {
   type Bank,
   BOTH,
   inFull,
-  LONG,
   openBank,
   seeded,
   statement,

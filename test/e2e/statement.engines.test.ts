@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../gateway/engines.ts";
 import type { Json, TestGateway } from "../gateway/gateway.ts";
-import { type Bank, LONG, openBank, seeded, statement, unitBody } from "./money.ts";
+import { type Bank, openBank, seeded, statement, unitBody } from "./money.ts";
+import { LONG } from "../runs.ts";
 
 // The statement of an account, page by page, while it grows.
 

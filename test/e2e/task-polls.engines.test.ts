@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { describeOnEngineOfSuite, type TestPlace } from "../gateway/engines.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { LONG, SEED } from "../runs.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 import { type Kind, startTaskStation, type TaskStation } from "./task-station.ts";
 
 // Row C17 of the concurrency list: tasks that are asked after by many while they end.
 
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
 /** Polls of each kind of task on each engine. */
 const POLLS = LONG ? 10_000 : 300;
 /** Of at least so many tasks: every fourth fails. */

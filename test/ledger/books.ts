@@ -19,12 +19,10 @@ import { type Held, NOTHING_HELD } from "../../src/ledger/open-holds.ts";
 import { openStore, type Store } from "../../src/ledger/store.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { type TaskCommands, taskCommandsFor } from "./task-commands.ts";
+import { runsOf } from "../runs.ts";
 
 /** How a property test runs: the seed is printed by fast-check when it fails. */
-export const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 300 : 20,
-};
+export const RUNS = runsOf(20, 300);
 
 /** Books on one engine; each test has names of its own in them. */
 export interface TestBooks extends Commands, TaskCommands {

@@ -19,12 +19,10 @@ import { journalAt } from "../../src/ledger/sqlite/journal-file.ts";
 import { openSqliteStore, readMark } from "../../src/ledger/sqlite/store.ts";
 import { takeOverJournal } from "../../src/ledger/sqlite/take-over.ts";
 import type { SqliteDatabase } from "../../src/runtime/sqlite.ts";
+import { LONG, SEED } from "../runs.ts";
 import { assertBooks } from "../simulation/check-books.ts";
 import type { Fate } from "../simulation/kept-books.ts";
 import { commandsFor } from "./books.ts";
-
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 
 let folder: string;
 let file: string;

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { Command, HoldCredit, Outcome } from "../../src/ledger/commands.ts";
 import { openKeeper } from "../../src/ledger/sqlite/keeper.ts";
 import { openSqliteStore } from "../../src/ledger/sqlite/store.ts";
+import { LONG, SEED } from "../runs.ts";
 import { modelBooks } from "../simulation/check-books.ts";
 import { commandsOf, histories } from "../simulation/histories.ts";
 import { openJournaledBooks, type Place } from "../simulation/journaled-books.ts";
@@ -11,9 +12,6 @@ import { createLedgerModel } from "../simulation/ledger-model.ts";
 import { openMemoryStore } from "../simulation/sqlite-memory.ts";
 import { commandsFor } from "./books.ts";
 import { taskCommandsFor } from "./task-commands.ts";
-
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 
 const isPassing = (outcome: Outcome): boolean => "failure" in outcome && outcome.passing === true;
 

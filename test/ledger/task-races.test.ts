@@ -6,12 +6,11 @@ import type { AnswerTo, Command } from "../../src/ledger/commands.ts";
 import { createPostgresExecutor } from "../../src/ledger/postgres/executor.ts";
 import { createWriter, type Executor, type Writer } from "../../src/ledger/writer.ts";
 import { describeOnEngines } from "../gateway/engines.ts";
+import { LONG, SEED } from "../runs.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 import { type OpenedBooks, openBooks, type TestBooks } from "./books.ts";
 import { DEADLINE_MS } from "./task-commands.ts";
 
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 const ROUNDS = LONG ? 10_000 : 300;
 /** Races that run at the same time. */
 const TOGETHER = 50;

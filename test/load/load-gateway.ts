@@ -4,9 +4,6 @@ import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/process.ts";
 import { loadSettings, type LoadProvider, startLoadProvider } from "./provider.ts";
 
-/** Whether the large counts are run. */
-export const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
-
 /** A gateway under load: a process of its own, its provider another. */
 export interface LoadGateway {
   readonly url: string;

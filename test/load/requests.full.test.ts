@@ -1,7 +1,8 @@
 import { afterAll, afterEach, expect, test } from "bun:test";
 import type { Json } from "../gateway/gateway.ts";
+import { LONG } from "../runs.ts";
 import { openRawClient, type RawClient } from "../upstream/raw-client.ts";
-import { LONG, type LoadGateway, type LoadOptions, openLoad } from "./load-gateway.ts";
+import { type LoadGateway, type LoadOptions, openLoad } from "./load-gateway.ts";
 import { planText } from "./plan.ts";
 import { MODEL } from "./provider.ts";
 import { repeat } from "./repeat.ts";

@@ -1,19 +1,19 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../gateway/fake-clock.ts";
 import { startGateway } from "../gateway/gateway.ts";
+import { LONG, SEED } from "../runs.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 import { startUpstreamDouble } from "../upstream/double.ts";
 import { resetAt } from "../upstream/faults.ts";
-import { LONG, openLoad } from "./load-gateway.ts";
+import { openLoad } from "./load-gateway.ts";
 import { askLanguage, askMedia, askReads, type SoakClient, type SoakTally } from "./soak-client.ts";
 import { mib } from "./table.ts";
 
 // Everything at once for a while, with a tenth of the clients leaving and a fiftieth of the calls failing. An hour:
 // SWITCHYARD_TEST_SOAK_MINUTES=60 npm test -- test/load/soak.full.test.ts
 
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
 const MINUTES = Number(process.env.SWITCHYARD_TEST_SOAK_MINUTES ?? (LONG ? "10" : "0.5"));
 const SOAK_MS = MINUTES * 60_000;
 const LANGUAGE = 16;

@@ -1,9 +1,10 @@
 import { afterAll, afterEach, describe, expect, test } from "bun:test";
 import { freePort } from "../postgres/cluster.ts";
 import type { Json } from "../gateway/gateway.ts";
-import { LONG, type LoadGateway, type LoadOptions, openLoad } from "./load-gateway.ts";
+import { type LoadGateway, type LoadOptions, openLoad } from "./load-gateway.ts";
 import { hasAllWords, openStream, openStreams, type StreamClient } from "./stream-client.ts";
 import { createLoadTable, kib, mib, spread } from "./table.ts";
+import { LONG } from "../runs.ts";
 
 // Many streams of one process. Counts, order, bytes and refusals are asserted; times and memory are printed.
 

@@ -3,10 +3,11 @@ import { readFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { shownKey, startProcess, temporaryFolder } from "../gateway/process.ts";
+import { LONG } from "../runs.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
-const STREAMS = process.env.SWITCHYARD_TEST_LONG === "1" ? 5_000 : 1_000;
+const STREAMS = LONG ? 5_000 : 1_000;
 
 /** With its threads started and paid calls rehearsed. */
 const AT_REST = 95 * MIB;

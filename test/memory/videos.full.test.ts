@@ -4,11 +4,12 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FILE_TYPE, mp4Box, mp4File } from "../assets/media-files.ts";
+import { LONG } from "../runs.ts";
 
 const MIB = 1024 * 1024;
 const VIDEOS = 8;
 /** Held whole, they would take at least so much for each of them. */
-const VIDEO_BYTES = (process.env.SWITCHYARD_TEST_LONG === "1" ? 200 : 40) * MIB;
+const VIDEO_BYTES = (LONG ? 200 : 40) * MIB;
 /** What taking all of them may add to a process: buffers of sockets and of the runtime, and what is not yet collected. */
 const MAY_GROW = 200 * MIB;
 

@@ -12,9 +12,9 @@ import { PROVIDERS } from "../../src/providers/registry.ts";
 import { seededRandom, sessionBodies } from "./agent-sessions.ts";
 import { callSessionBodies } from "./call-sessions.ts";
 import { wireRequest } from "./wire-request.ts";
+import { LONG, SEED } from "../runs.ts";
 
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const SESSIONS = process.env.SWITCHYARD_TEST_LONG === "1" ? 1_500 : 8;
+const SESSIONS = LONG ? 1_500 : 8;
 const TURNS = 14;
 
 const GPT = "openai/gpt-5.6-luna";

@@ -17,14 +17,12 @@ import {
   refusalOf,
   videoBody,
 } from "../gateway/media-offer.ts";
+import { runsOf } from "../runs.ts";
 
 // What is documented of images and videos is what is taken: the schema of a model's parameters against its admission,
 // in both ways.
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 5_000 : 200,
-};
+const RUNS = runsOf(200, 5_000);
 
 const TABLES = { image: IMAGE_TABLE, video: VIDEO_TABLE } as const;
 

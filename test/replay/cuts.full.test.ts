@@ -4,6 +4,7 @@ import * as fc from "fast-check";
 import { createSseLines } from "../../src/core/sse-lines.ts";
 import { outputTokens } from "../../src/core/money/usage.ts";
 import { startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { LONG, runsOf } from "../runs.ts";
 import { type Answer, sseAnswer } from "../upstream/answer.ts";
 import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
@@ -26,10 +27,6 @@ if (!recordingsAvailable()) {
     throw new Error(`There are no recordings at ${recordingsFolder()}.`);
   console.log(`Recorded streams skipped: there are none at ${recordingsFolder()}; own streams are tested.`);
 }
-
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const runs = (few: number, many: number) => ({ seed: SEED, numRuns: LONG ? many : few });
 
 /** Streams up to this length are cut and ended at every byte. */
 const SHORT_BYTES = LONG ? 20_000 : 1_500;
@@ -56,7 +53,7 @@ describe("any cut of the bytes into reads gives the same answer", () => {
         fc.property(fractions, (at) => {
           expect(runStage(stream, bytes, cutsAt(at, bytes.length))).toEqual(whole);
         }),
-        runs(15, 1_000),
+        runsOf(15, 1_000),
       );
     });
 
@@ -94,7 +91,7 @@ describe("a stream that ends early never looks complete", () => {
       else
         fc.assert(
           fc.property(fraction, (at) => check(Math.floor(at * bytes.length))),
-          runs(20, 3_000),
+          runsOf(20, 3_000),
         );
       // The end is where it matters most.
       for (let end = Math.max(0, bytes.length - TAIL_BYTES); end <= bytes.length; end += 1) check(end);
@@ -185,7 +182,7 @@ describe("end to end", () => {
           expect((await ask(stream, answer)).text).toBe(want);
         },
       ),
-      runs(60, 2_000),
+      runsOf(60, 2_000),
     );
   });
 
@@ -203,7 +200,7 @@ describe("end to end", () => {
             const answer = sseAnswer(bytes, { framing, cut, end: { at: end, how } });
             expectHonest(stream, await ask(stream, answer));
           }),
-          runs(60, 1_500),
+          runsOf(60, 1_500),
         );
       });
     }
@@ -287,7 +284,7 @@ describe("the line reader finds the events that eventsource-parser finds", () =>
           fc.property(fractions, (at) => {
             expect(ours(spelled, cutsAt(at, spelled.length))).toEqual(want);
           }),
-          runs(3, 200),
+          runsOf(3, 200),
         );
       }
     });
@@ -301,7 +298,7 @@ describe("the line reader finds the events that eventsource-parser finds", () =>
         const bytes = joinBytes([...tokens.map(toBytes), toBytes("\n\n")]);
         expect(ours(bytes, cutsAt(at, bytes.length))).toEqual(theirs(toText(bytes)));
       }),
-      runs(3_000, 100_000),
+      runsOf(3_000, 100_000),
     );
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ProtocolId } from "../../src/core/model.ts";
 import { cutsWithin, playStage, type StageForm, type Way, WAYS } from "../protocols/repeated-streams.ts";
+import { LONG } from "../runs.ts";
 import { recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
 import { chatCutFormat } from "./chat/cut-format.ts";
 import type { CutFormat } from "./cut-format.ts";
@@ -16,7 +17,6 @@ if (!recordingsAvailable()) {
   console.log(`Recorded streams skipped: there are none at ${recordingsFolder()}; own streams are tested.`);
 }
 
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 /** So many places in a stream are cut, each by itself. */
 const MOST_CUTS = LONG ? 20_000 : 150;
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";
+import { SEED } from "../runs.ts";
 import { type Recording, recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
 import { selectCases } from "./cases.ts";
 import type { ReplayCase } from "./format.ts";
@@ -16,7 +17,6 @@ if (!available && process.env.SWITCHYARD_REQUIRE_ALL === "1")
   throw new Error(`There are no recordings at ${recordingsFolder()}.`);
 if (!available) console.log(`Replay of recordings skipped: there are none at ${recordingsFolder()}.`);
 
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
 const FOLDERS = [
   "chat-completions",
   "messages",

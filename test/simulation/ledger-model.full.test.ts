@@ -11,15 +11,13 @@ import type { Command, Outcome } from "../../src/ledger/commands.ts";
 import { createPostgresExecutor } from "../../src/ledger/postgres/executor.ts";
 import { sharedCluster } from "../postgres/cluster.ts";
 import { describeOnPostgres } from "../postgres/on-postgres.ts";
+import { LONG, SEED } from "../runs.ts";
 import { type Ask, assertBooks, type BooksText, modelBooks, readBooks } from "./check-books.ts";
 import { commandsOf, histories } from "./histories.ts";
 import { createLedgerModel } from "./ledger-model.ts";
 import { createMemoryBooks } from "./memory-books.ts";
 import { openMemoryStore } from "./sqlite-memory.ts";
 import { openTableBooks } from "./table-books.ts";
-
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 
 /** Books under test. */
 interface Subject {

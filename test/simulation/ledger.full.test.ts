@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
 import { repeatedChoices, seededChoices, shorten } from "./choices.ts";
 import { type Run, simulate } from "./simulation.ts";
+import { LONG, SEED } from "../runs.ts";
 
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 const RUNS = Number(process.env.SWITCHYARD_TEST_RUNS ?? (LONG ? 10_000 : 250));
 
 /** Every seed is a run of its own, so that a failing one is the first run of SWITCHYARD_TEST_SEED=<it>. */

@@ -1,11 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { type ByteAccount, createByteBudget, openPart, UNCOUNTED_BYTES } from "./byte-budget.ts";
 
-const seeded = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 500,
-};
+const seeded = runsOf(500, 20_000);
 const { signal } = new AbortController();
 
 /** Lets everything that can go on go on. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { jsonText } from "../../../test/core/json-text.ts";
+import { runsOf } from "../../../test/runs.ts";
 import {
   BROKEN,
   eachItem,
@@ -16,10 +17,7 @@ import {
   smallInteger,
 } from "./json-scan.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
-};
+const RUNS = runsOf(1_500, 20_000);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 

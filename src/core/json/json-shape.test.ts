@@ -1,13 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { jsonText } from "../../../test/core/json-text.ts";
+import { runsOf } from "../../../test/runs.ts";
 import { openScan, readMembers, skipSpace, skipValue } from "./json-scan.ts";
 import { countMembers, countValues, eachPart, readShape } from "./json-shape.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
-};
+const RUNS = runsOf(1_500, 20_000);
 const ROOMY = { depth: 64, values: 10_000 };
 const encoder = new TextEncoder();
 const shapeOf = (text: string, bounds = ROOMY) => readShape(encoder.encode(text), bounds);

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { type Member, openScan, readMembers } from "./json-scan.ts";
 import { applyEdits, editedPieces, type MemberChange, objectEdits, setMembers } from "./json-splice.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
-};
+const RUNS = runsOf(1_500, 20_000);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const space = fc.constantFrom("", "", " ", "\n", "\t ", "\r\n");

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { type Random, seededRandom, sessionBodies } from "../../../test/protocols/agent-sessions.ts";
+import { LONG, SEED } from "../../../test/runs.ts";
 import { createKnownValueStore, type KnownValues } from "./known-values.ts";
 import { countMembers, readShape } from "./json-shape.ts";
 import { readKnown } from "./read-known.ts";
 
 const BOUNDS = { depth: 64, values: 200_000 };
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const SESSIONS = process.env.SWITCHYARD_TEST_LONG === "1" ? 2_000 : 30;
+const SESSIONS = LONG ? 2_000 : 30;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

@@ -1,11 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { imageSizeIn, imageSizeOf, rawImageSizeOf } from "./image-size.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 50_000 : 1_000,
-};
+const RUNS = runsOf(1_000, 50_000);
 
 type Bytes = readonly number[];
 

@@ -1,11 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { creditsNumber, creditsText, MAX_MICRO_CREDITS, parseCredits, parseDecimal } from "./credits.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 100_000 : 5_000,
-};
+const RUNS = runsOf(5_000, 100_000);
 const any53Bit = fc.bigInt({ min: -MAX_MICRO_CREDITS, max: MAX_MICRO_CREDITS });
 
 test("credits as text are plain JSON numbers that read back exactly, over all 53-bit amounts", () => {

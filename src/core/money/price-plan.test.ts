@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import {
   costOf,
   dearestPrice,
@@ -13,10 +14,7 @@ import {
 import { pricePlan } from "./price-plan.ts";
 import { NO_USAGE, type Usage } from "./usage.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_000,
-};
+const RUNS = runsOf(1_000, 20_000);
 const HOUR_MS = 60 * 60 * 1_000;
 const NOON = Date.UTC(2026, 10, 21, 12);
 const flat = (price: bigint): readonly PriceRule[] => [{ when: {}, price }];

@@ -1,15 +1,13 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
+import { runsOf } from "../../../test/runs.ts";
 import { isPublicAddress } from "../../core/net/public-address.ts";
 import type { PinnedRequest } from "../../runtime/pinned-fetch.ts";
 import { createGuardedFetch } from "./guarded-fetch.ts";
 import { wholeFile } from "./whole-file.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 200_000 : 4_000,
-};
+const RUNS = runsOf(4_000, 200_000);
 
 const quiet = { info() {}, warn() {}, error() {} };
 const ALLOWED = ["minio.internal", "10.0.0.9:9000", "[fd00::9]"];

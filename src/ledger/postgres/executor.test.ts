@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { type Cluster, type Database as TestDatabase, startCluster } from "../../../test/postgres/cluster.ts";
 import { describeOnOwnPostgres } from "../../../test/postgres/on-postgres.ts";
 import { auditBooks, commandsFor, RUNS } from "../../../test/ledger/books.ts";
+import { LONG } from "../../../test/runs.ts";
 import { systemClock } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { type Failpoint, noFailpoint } from "../../core/failpoint.ts";
@@ -17,7 +18,6 @@ import { createPostgresExecutor } from "./executor.ts";
 import { createWriter, type Executor, type Writer } from "../writer.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
 
 /** Longer than one limit of the client, shorter than two. */
 const ONE_LIMIT_MS = 9_000;

@@ -1,13 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 5_000 : 300,
-};
+const RUNS = runsOf(300, 5_000);
 const CONTEXT: AnswerContext = {
   model: "v/m",
   native: true,

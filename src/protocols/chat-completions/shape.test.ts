@@ -1,12 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { EMPTY_LIST, LIST, type Place, scanEvent, textAt, withCuts } from "../scan.ts";
 import { CHUNK } from "./shape.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_500,
-};
+const RUNS = runsOf(1_500, 20_000);
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;
 

@@ -1,14 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { createParser } from "eventsource-parser";
+import { runsOf } from "../../../test/runs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
 import { openStream } from "./relay.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 3_000 : 150,
-};
+const RUNS = runsOf(150, 3_000);
 const CONTEXT: AnswerContext = {
   model: "vendor/shown",
   native: true,

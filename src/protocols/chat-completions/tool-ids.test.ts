@@ -1,12 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { mapToolIds } from "./tool-ids.ts";
 import type { ChatRequestBody } from "./schema.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 5_000 : 300,
-};
+const RUNS = runsOf(300, 5_000);
 
 function bodyOf(ids: readonly string[]): ChatRequestBody {
   return {

@@ -1,5 +1,6 @@
 import { joinBytes } from "../../core/bytes/bytes.ts";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
+import { runsOf } from "../../../test/runs.ts";
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
@@ -9,10 +10,7 @@ import { CHAT_FIELDS } from "./schema.ts";
 import { readRequest } from "./request.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 5_000 : 300,
-};
+const RUNS = runsOf(300, 5_000);
 const MESSAGES = '"messages":[{"role":"user","content":"hi"}]';
 
 interface Aim {

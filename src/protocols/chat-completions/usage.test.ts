@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import {
   inputTokens,
   NO_USAGE,
@@ -9,10 +10,7 @@ import {
 } from "../../core/money/usage.ts";
 import { encodeUsage, isPlainUsage, readUsage } from "./usage.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 2_000,
-};
+const RUNS = runsOf(2_000, 20_000);
 const base = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 };
 
 interface Case {

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { type Place, scanEvent, textAt } from "../scan.ts";
 import { EVENT } from "./shape.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 10_000 : 500,
-};
+const RUNS = runsOf(500, 10_000);
 const encoder = new TextEncoder();
 
 /** What the scanner finds in an event that stands in the middle of other bytes. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { message, messageEvents, messageStream, namedEvents } from "../../../test/upstream/messages-bytes.ts";
 import { goldenStream, loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -9,10 +10,7 @@ import { inputTokens, NO_USAGE } from "../../core/money/usage.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
 import { openStream } from "./relay.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 3_000 : 150,
-};
+const RUNS = runsOf(150, 3_000);
 const CONTEXT: AnswerContext = {
   model: "vendor/shown",
   native: true,

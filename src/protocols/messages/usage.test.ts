@@ -1,12 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { runsOf } from "../../../test/runs.ts";
 import { inputTokens, NO_USAGE, outputTokens, type Usage, type UsageFlag } from "../../core/money/usage.ts";
 import { encodeUsage, readUsage } from "./usage.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 2_000,
-};
+const RUNS = runsOf(2_000, 20_000);
 const base = { input_tokens: 7, output_tokens: 50 };
 
 const CASES: readonly { name: string; wire: object; want: Partial<Usage>; flags?: UsageFlag[] }[] = [

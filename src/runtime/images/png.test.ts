@@ -3,14 +3,12 @@ import { crc32, deflateSync, inflateSync } from "node:zlib";
 import * as fc from "fast-check";
 import { default as encodeJpeg } from "@jsquash/jpeg/encode.js";
 import { default as encodeWebp } from "@jsquash/webp/encode.js";
+import { runsOf } from "../../../test/runs.ts";
 import { decodePixels } from "./decode.ts";
 import { decodePng } from "./decode-png.ts";
 import { encodePng } from "./encode-png.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 2_000 : 150,
-};
+const RUNS = runsOf(150, 2_000);
 
 /** The image of a file; `undefined` where the file is broken. */
 const read = (bytes: Uint8Array<ArrayBuffer>) => decodePixels(bytes).catch(() => undefined);

@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { describeOnEngines, type TestEngine, type TestPlace } from "../../gateway/engines.ts";
+import { LONG, SEED } from "../../runs.ts";
 import { seededRandom } from "../../upstream/cuts.ts";
 import { fileAnswer } from "../../upstream/media/result-files.ts";
-import { LONG, SEED } from "../runs.ts";
 import { buryIfDead, kill, KILLED, urlUnlessKilled } from "../station.ts";
 import { TASK_POINTS, type TaskPoint } from "./points.ts";
 import { makeOverdue, openTaskStation, readTasks, type TaskStation } from "./station.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { outputTokens } from "../../../src/core/money/usage.ts";
+import { LONG, runsOf } from "../../runs.ts";
 import { toText } from "../../upstream/bytes.ts";
 import { recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
 import { cutsAt, eventEnds, runStage, withLineEnding } from "../cut-streams.ts";
@@ -15,10 +16,6 @@ if (!recordingsAvailable()) {
     throw new Error(`There are no recordings at ${recordingsFolder()}.`);
   console.log(`Recorded streams skipped: there are none at ${recordingsFolder()}; own streams are tested.`);
 }
-
-const LONG = process.env.SWITCHYARD_TEST_LONG === "1";
-const SEED = Number(process.env.SWITCHYARD_TEST_SEED ?? "1");
-const runs = (few: number, many: number) => ({ seed: SEED, numRuns: LONG ? many : few });
 
 /** Streams up to this length are ended at every byte; of the others some places, and these last bytes. */
 const SHORT_BYTES = LONG ? 20_000 : 1_500;
@@ -36,7 +33,7 @@ describe("any cut of the bytes into reads gives the same answer", () => {
         fc.property(fc.array(fraction, { maxLength: 12 }), (at) => {
           expect(sameBut(runStage(stream, bytes, cutsAt(at, bytes.length)))).toEqual(sameBut(whole));
         }),
-        runs(10, 1_000),
+        runsOf(10, 1_000),
       );
       const step = LONG || bytes.length < 10_000 ? 1 : 7;
       for (const ending of ["\n", "\r\n", "\r"]) {
@@ -73,7 +70,7 @@ describe("a stream that ends early never looks complete, and is charged for what
       else
         fc.assert(
           fc.property(fraction, (at) => check(Math.floor(at * bytes.length))),
-          runs(15, 3_000),
+          runsOf(15, 3_000),
         );
       for (let end = Math.max(0, bytes.length - TAIL_BYTES); end <= bytes.length; end += 1) check(end);
       for (const end of eventEnds(bytes)) check(end);

@@ -12,6 +12,7 @@ import {
   refusalOf,
   videoBody,
 } from "../../../../test/gateway/media-offer.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import { createCatalog } from "../../../catalog/catalog.ts";
 import { creditsText } from "../../../core/money/credits.ts";
 import { costOf, foldUnpriced } from "../../../core/money/price.ts";
@@ -20,10 +21,7 @@ import type { TaskAdmission } from "./admit.ts";
 import type { MediaModel } from "./model.ts";
 import { mostSecondsOf, usageOfOutputs } from "./quote.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 500,
-};
+const RUNS = runsOf(500, 20_000);
 
 const ask = (id: string, more: object = {}): TaskAdmission =>
   mediaModels.find((model) => model.id === id)?.category === "image"

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { countTurns } from "../../../../test/gateway/turns.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import { createLongTexts } from "./long-texts.ts";
 
-const seeded = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 100 };
+const seeded = runsOf(100);
 const encode = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
 
 /** Bytes that are no two the same in a row, for so many of them. */

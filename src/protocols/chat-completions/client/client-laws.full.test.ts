@@ -2,12 +2,10 @@ import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { chatTarget, sentToChat, VENDOR_NAMES } from "../../../../test/protocols/chat-client.ts";
 import { type Body, chatOf } from "../../../../test/protocols/messages-client.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ChatRequest, Part, ToolResultPart, Turn } from "../../../core/chat.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 800,
-};
+const RUNS = runsOf(800, 20_000);
 
 const some = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 const words = fc.oneof(fc.string(), fc.constantFrom("", " ", "\n"));

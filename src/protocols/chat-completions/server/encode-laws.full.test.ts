@@ -27,14 +27,12 @@ import {
   unsigned,
   words,
 } from "../../../../test/protocols/made-answers.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ChatEvent } from "../../../core/chat.ts";
 import { readRequest } from "../request.ts";
 import { chatCompletionsServer } from "./index.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 5_000 : 150,
-};
+const RUNS = runsOf(150, 5_000);
 
 describe("laws", () => {
   const issuer = fc.constantFrom("anthropic" as const, "google" as const);

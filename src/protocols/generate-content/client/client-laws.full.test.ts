@@ -1,13 +1,11 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { chatOf, FLASH, gemini, IMAGE, sentToGemini } from "../../../../test/protocols/gemini-sent.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ChatRequest, Part, Source, ToolResultPart, Turn } from "../../../core/chat.ts";
 import type { Model } from "../../../core/model.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 10_000 : 400,
-};
+const RUNS = runsOf(400, 10_000);
 
 /** Takes results of text alone, as models that are told a budget do. */
 const OLDER = gemini("google/gemini-2.9-flash", ["text"], { thinking: { style: "budget", canBeOff: true } });

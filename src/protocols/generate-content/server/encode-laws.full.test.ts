@@ -13,6 +13,7 @@ import {
   unsigned,
   words,
 } from "../../../../test/protocols/made-answers.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ChatEvent, Part } from "../../../core/chat.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { NO_USAGE } from "../../../core/money/usage.ts";
@@ -25,10 +26,7 @@ type Json = any;
 // What holds for every answer that can be told: a stream joined is the plain answer, no cut looks whole, and what was said
 // comes back with the next request.
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 800,
-};
+const RUNS = runsOf(800, 20_000);
 const KEY = { secret: "s", account: "a" };
 const CONTEXT_HERE = { ...CONTEXT, carrier: KEY, echo: { showsThoughts: true } };
 const METERED = { usage: { ...NO_USAGE, input: 5, output: 3 }, flags: [] };

@@ -2,12 +2,10 @@ import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { type Body, encoded, messagesTarget } from "../../../../test/protocols/messages-client.ts";
 import { anyRequest, anyTurns, meantBy } from "../../../../test/protocols/made-requests.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ChatRequest, Turn } from "../../../core/chat.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 800,
-};
+const RUNS = runsOf(800, 20_000);
 
 function saidIn({ system = [], messages }: Body): string[] {
   return [...system.map((block: Body) => [block]), ...messages.map(({ content }: Body) => content)]

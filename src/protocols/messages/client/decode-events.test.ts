@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { foldEvents } from "../../../../test/protocols/folded-events.ts";
 import { streamedEvents } from "../../../../test/protocols/streamed-events.ts";
 import { messagesEvents } from "../../../../test/replay/messages/events.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import { loadRecordings, recordingsAvailable } from "../../../../test/upstream/recordings.ts";
 import type { ChatEvent } from "../../../core/chat.ts";
 import type { JsonObject } from "../../../core/json/json-value.ts";
@@ -19,7 +20,7 @@ function onlyChoice(events: readonly ChatEvent[]) {
   return { id, ...choice };
 }
 
-const RUNS = { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 100 };
+const RUNS = runsOf(100);
 const encoder = new TextEncoder();
 const decode = (events: readonly JsonObject[], isWhole = true): readonly ChatEvent[] => {
   const told: ChatEvent[] = [];

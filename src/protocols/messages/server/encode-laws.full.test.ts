@@ -21,16 +21,14 @@ import {
   unsigned,
   words,
 } from "../../../../test/protocols/made-answers.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ChatEvent } from "../../../core/chat.ts";
 import { openThinkingListener, withThinking } from "../../recalled-thinking.ts";
 
 // What holds for every answer that can be told: a stream read back is the plain answer, no cut looks whole, and what was
 // said comes back with the next request.
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 1_000,
-};
+const RUNS = runsOf(1_000, 20_000);
 
 const issuer = fc.constantFrom("google", "openai", "anthropic");
 const id = fc.oneof(fc.uuid(), fc.string({ minLength: 1, maxLength: 12 }));

@@ -4,6 +4,7 @@ import type { Json } from "../../../../test/protocols/chat-events.ts";
 import { anyRequest, anyTurns, meantBy } from "../../../../test/protocols/made-requests.ts";
 import { sentToResponses } from "../../../../test/protocols/responses-client.ts";
 import { wireRequest } from "../../../../test/protocols/wire-request.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ChatRequest, Turn } from "../../../core/chat.ts";
 import { readRequest } from "../request.ts";
 import { decodeRequest } from "../server/decode-request.ts";
@@ -11,10 +12,7 @@ import { decodeRequest } from "../server/decode-request.ts";
 // What holds for every request that a provider of Responses is sent: the format's own reader takes it, all that was said is
 // in it once and in order, and what stands before a turn more stays as it was.
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 20_000 : 800,
-};
+const RUNS = runsOf(800, 20_000);
 
 /** The words and calls of a body, in the order of its items. */
 function saidIn({ instructions, input }: Json): string[] {

@@ -13,14 +13,12 @@ import {
   signed,
   words,
 } from "../../../../test/protocols/made-answers.ts";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ChatEvent } from "../../../core/chat.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { decodeRequest } from "./decode-request.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 5_000 : 150,
-};
+const RUNS = runsOf(150, 5_000);
 const BROKEN = new GatewayError("upstream_error", "It broke.");
 
 const anyPart: fc.Arbitrary<Said> = fc.oneof(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { crc32, deflateSync } from "node:zlib";
+import { runsOf } from "../../../../test/runs.ts";
 import type { ImageOrder } from "../media/image-order.ts";
 import { decodePng } from "../../../runtime/images/decode-png.ts";
 import type { Pixels } from "../../../runtime/images/pixels.ts";
@@ -187,7 +188,7 @@ describe("text", () => {
       fc.asyncProperty(fc.string({ unit: "binary", maxLength: 60 }), async (prompt) => {
         expect((await drawn({ prompt, size: { width: 200, height: 120 } })).width).toBe(200);
       }),
-      { seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"), numRuns: 50 },
+      runsOf(50),
     );
   });
 });

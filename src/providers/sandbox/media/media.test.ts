@@ -7,6 +7,7 @@ import type { MediaRequest } from "../../../core/media/media.ts";
 import type { Category, Model } from "../../../core/model.ts";
 import { NO_USAGE } from "../../../core/money/usage.ts";
 import { createFakeClock } from "../../../../test/gateway/fake-clock.ts";
+import { LONG } from "../../../../test/runs.ts";
 import type { MediaAdapter, MediaCall, MediaDone, MediaStep } from "../../media.ts";
 import { createSandboxMedia } from "./media.ts";
 import { openStudio } from "./studio.ts";
@@ -98,10 +99,9 @@ function formatOf(bytes: Uint8Array): string {
 }
 
 /** Of the large ones a few stand for all, unless there is time. */
-const LARGE: readonly string[] =
-  process.env.SWITCHYARD_TEST_LONG === "1"
-    ? ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]
-    : ["21:9"];
+const LARGE: readonly string[] = LONG
+  ? ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"]
+  : ["21:9"];
 
 describe("images are exactly as large as the model's are", () => {
   const sizes = [

@@ -1,7 +1,7 @@
 import { wireRequest } from "../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { loadRecordings, type Recording, recordingsAvailable } from "../../test/upstream/recordings.ts";
+import { loadRecordings, type Recording, recordingsFor } from "../../test/upstream/recordings.ts";
 import { buildModel, loadModelFiles } from "../catalog/catalog.ts";
 import type { ModelFacts } from "../catalog/schema.ts";
 import type { Model } from "../core/model.ts";
@@ -135,8 +135,7 @@ const FAMILIES: readonly (readonly [RegExp, Facts])[] = [
   [/gemini-3/, { media_token_ceiling: { image: 1_120 } }],
 ];
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log("calibration of images is skipped: there are no recordings on this machine");
+const isAvailable = recordingsFor("calibration of images");
 
 const FOLDERS = ["chat-completions", "cross-protocol", "messages", "generate-content", "other"];
 

@@ -1,8 +1,8 @@
-import { describe, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../postgres/cluster.ts";
+import { describeWhere } from "../required.ts";
 
 /** An S3 store that checks every signature, with one bucket. */
 export interface S3Server {
@@ -25,16 +25,7 @@ const TRIES = 200;
 
 /** Tests on a store of `startS3Server`; where none is installed, one line that says so. */
 export function describeOnS3(name: string, tests: () => void): void {
-  if (Bun.which(PROGRAM) !== null) {
-    describe(name, tests);
-    return;
-  }
-  const reason = `the S3 server ${PROGRAM} is not installed`;
-  if (process.env.SWITCHYARD_REQUIRE_ALL === "1") {
-    test(name, () => {
-      throw new Error(`${reason}, and SWITCHYARD_REQUIRE_ALL is set.`);
-    });
-  } else test.skip(`${name} (${reason})`, () => {});
+  describeWhere(Bun.which(PROGRAM) !== null, `the S3 server ${PROGRAM} is not installed`, name, tests);
 }
 
 /** Starts a store of its own in a temporary folder. */

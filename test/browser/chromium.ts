@@ -1,22 +1,13 @@
-import { describe, test } from "bun:test";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { describeWhere } from "../required.ts";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 const found = NAMES.map((name) => Bun.which(name)).find((path) => path !== null);
 
 /** Tests that need Chromium; where there is none, one line that says so. */
 export function describeInChromium(name: string, tests: () => void): void {
-  if (found !== undefined) {
-    describe(name, tests);
-    return;
-  }
-  const reason = "Chromium is not installed";
-  if (process.env.SWITCHYARD_REQUIRE_ALL === "1") {
-    test(name, () => {
-      throw new Error(`${reason}, and SWITCHYARD_REQUIRE_ALL is set.`);
-    });
-  } else test.skip(`${name} (${reason})`, () => {});
+  describeWhere(found !== undefined, "Chromium is not installed", name, tests);
 }
 
 /** Longer no page takes. */

@@ -1,20 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { describe, test } from "bun:test";
+import { describeWhere } from "../required.ts";
 
 const isThere = Bun.which("strace") !== null;
 
 /** Tests that make calls of the system fail; where there is no strace, one line that says so. */
 export function describeWithStrace(name: string, tests: () => void): void {
-  if (isThere) {
-    describe(name, tests);
-    return;
-  }
-  const reason = "strace is not installed";
-  if (process.env.SWITCHYARD_REQUIRE_ALL === "1") {
-    test(name, () => {
-      throw new Error(`${reason}, and SWITCHYARD_REQUIRE_ALL is set.`);
-    });
-  } else test.skip(`${name} (${reason})`, () => {});
+  describeWhere(isThere, "strace is not installed", name, tests);
 }
 
 /** A strace of a running process. */

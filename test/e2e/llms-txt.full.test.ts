@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { loadModelFiles } from "../../src/catalog/catalog.ts";
 import { examplesOf, type PageExample, printsAs, runExample } from "../docs/page-examples.ts";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { skipUnless } from "../required.ts";
 import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogue.ts";
 
 // The pages of the models as a reader meets them: fetched from a running gateway, and every program on them run as it
@@ -20,9 +21,7 @@ afterAll(async () => {
 });
 
 const curlIsHere = Bun.which("curl") !== null;
-if (!curlIsHere && process.env.SWITCHYARD_REQUIRE_ALL === "1")
-  throw new Error("This machine has no curl, and SWITCHYARD_REQUIRE_ALL is set.");
-if (!curlIsHere) console.warn("skipped: the pages' curl examples, because this machine has no curl");
+skipUnless(curlIsHere, "curl is not installed", "the pages' curl examples");
 
 async function checkPage(gateway: TestGateway, uniqueId: string): Promise<void> {
   const path = `/docs/${uniqueId}/llms.txt`;

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, test } from "bun:test";
 import { freePort } from "../postgres/cluster.ts";
+import { describeWhere } from "../required.ts";
 
 /** A load balancer in front of gateways. */
 export interface Balancer {
@@ -16,16 +16,7 @@ const PROGRAM = "haproxy";
 
 /** Tests behind haproxy; where it is not installed, one line that says so. */
 export function describeBehindHaproxy(name: string, tests: () => void): void {
-  if (Bun.which(PROGRAM) !== null) {
-    describe(name, tests);
-    return;
-  }
-  const reason = `${PROGRAM} is not installed`;
-  if (process.env.SWITCHYARD_REQUIRE_ALL === "1") {
-    test(name, () => {
-      throw new Error(`${reason}, and SWITCHYARD_REQUIRE_ALL is set.`);
-    });
-  } else test.skip(`${name} (${reason})`, () => {});
+  describeWhere(Bun.which(PROGRAM) !== null, `${PROGRAM} is not installed`, name, tests);
 }
 
 /** Starts haproxy in front of servers on these ports of 127.0.0.1; it asks each for `/readyz`. */

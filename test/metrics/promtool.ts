@@ -1,20 +1,8 @@
-import { describe, test } from "bun:test";
-
-/** Whether Prometheus's own checker is installed. */
-export const hasPromtool = Bun.which("promtool") !== null;
+import { describeWhere } from "../required.ts";
 
 /** Tests that ask Prometheus's own parser; where it is not installed, one line that says so. */
 export function describeWithPromtool(name: string, tests: () => void): void {
-  if (hasPromtool) {
-    describe(name, tests);
-    return;
-  }
-  const reason = "promtool is not installed";
-  if (process.env.SWITCHYARD_REQUIRE_ALL === "1") {
-    test(name, () => {
-      throw new Error(`${reason}, and SWITCHYARD_REQUIRE_ALL is set.`);
-    });
-  } else test.skip(`${name} (${reason})`, () => {});
+  describeWhere(Bun.which("promtool") !== null, "promtool is not installed", name, tests);
 }
 
 /** What promtool says, with what it is given on its standard input; nothing where all is well. */

@@ -9,8 +9,8 @@ import {
   answerFrom,
   loadRecordings,
   type Recording,
-  recordingsAvailable,
   recordingsFolder,
+  recordingsFor,
 } from "../upstream/recordings.ts";
 import { strictMessages } from "../upstream/strict-messages-format.ts";
 
@@ -37,8 +37,7 @@ afterAll(async () => {
 });
 beforeEach(() => double.reset());
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log(`Recorded counts skipped: there are none at ${recordingsFolder()}.`);
+const isAvailable = recordingsFor("recorded counts");
 
 /** How a client of the format asks for the recorded count, and what goes up then. */
 function asked({ provider, request }: Recording) {

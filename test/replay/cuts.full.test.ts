@@ -8,7 +8,7 @@ import { LONG, runsOf } from "../runs.ts";
 import { type Answer, sseAnswer } from "../upstream/answer.ts";
 import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import { recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
+import { recordingsFor } from "../upstream/recordings.ts";
 import { chatCutFormat } from "./chat/cut-format.ts";
 import type { CutFormat, SourceStream } from "./cut-format.ts";
 import { cutsAt, eventEnds, recordedStreams, runStage, withLineEnding } from "./cut-streams.ts";
@@ -22,11 +22,7 @@ import type { Json } from "./wire-json.ts";
 // Two promises about streams, held on all that were recorded: how the bytes are cut into reads makes no difference,
 // and a stream that ends early never becomes an answer that looks complete.
 
-if (!recordingsAvailable()) {
-  if (process.env.SWITCHYARD_REQUIRE_ALL === "1")
-    throw new Error(`There are no recordings at ${recordingsFolder()}.`);
-  console.log(`Recorded streams skipped: there are none at ${recordingsFolder()}; own streams are tested.`);
-}
+recordingsFor("recorded streams");
 
 /** Streams up to this length are cut and ended at every byte. */
 const SHORT_BYTES = LONG ? 20_000 : 1_500;

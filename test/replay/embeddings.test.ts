@@ -1,13 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import {
-  answerFrom,
-  loadRecordings,
-  type Recording,
-  recordingsAvailable,
-  recordingsFolder,
-} from "../upstream/recordings.ts";
+import { answerFrom, loadRecordings, type Recording, recordingsFor } from "../upstream/recordings.ts";
 
 // Every recorded answer of embeddings in a form that the gateway speaks goes through it: the vectors, the usage and the
 // bill are the recording's.
@@ -94,8 +88,7 @@ function embeddingsOf(folder: string): readonly Recording[] {
   );
 }
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log(`Recorded embeddings skipped: there are none at ${recordingsFolder()}.`);
+const isAvailable = recordingsFor("recorded embeddings");
 
 interface Played {
   readonly json: Json;

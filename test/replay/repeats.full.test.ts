@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { ProtocolId } from "../../src/core/model.ts";
 import { cutsWithin, playStage, type StageForm, type Way, WAYS } from "../protocols/repeated-streams.ts";
 import { LONG } from "../runs.ts";
-import { recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
+import { recordingsFor } from "../upstream/recordings.ts";
 import { chatCutFormat } from "./chat/cut-format.ts";
 import type { CutFormat } from "./cut-format.ts";
 import { recordedStreams } from "./cut-streams.ts";
@@ -11,11 +11,7 @@ import { messagesCutFormat } from "./messages/cut-format.ts";
 
 // Every recorded stream: events that are held against the one before give what their scan gives, relayed and translated.
 
-if (!recordingsAvailable()) {
-  if (process.env.SWITCHYARD_REQUIRE_ALL === "1")
-    throw new Error(`There are no recordings at ${recordingsFolder()}.`);
-  console.log(`Recorded streams skipped: there are none at ${recordingsFolder()}; own streams are tested.`);
-}
+recordingsFor("recorded streams");
 
 /** So many places in a stream are cut, each by itself. */
 const MOST_CUTS = LONG ? 20_000 : 150;

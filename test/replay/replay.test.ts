@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";
 import { SEED } from "../runs.ts";
-import { type Recording, recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
+import { type Recording, recordingsFor } from "../upstream/recordings.ts";
 import { selectCases } from "./cases.ts";
 import type { ReplayCase } from "./format.ts";
 import { play, type Played, type Round } from "./play.ts";
@@ -12,10 +12,7 @@ import { paddingOf, vendorOf } from "./vendors.ts";
 // Every recorded exchange of a format that is served, through the gateway to a double that answers as the provider
 // did: the same request upstream, the same content for the client, and the recorded usage at our prices.
 
-const available = recordingsAvailable();
-if (!available && process.env.SWITCHYARD_REQUIRE_ALL === "1")
-  throw new Error(`There are no recordings at ${recordingsFolder()}.`);
-if (!available) console.log(`Replay of recordings skipped: there are none at ${recordingsFolder()}.`);
+const available = recordingsFor("replay of recordings");
 
 const FOLDERS = [
   "chat-completions",

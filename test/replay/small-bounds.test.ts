@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { answerFrom, recordingsAvailable, recordingsFolder } from "../upstream/recordings.ts";
+import { answerFrom, recordingsFor } from "../upstream/recordings.ts";
 import { selectCases } from "./cases.ts";
 import { costOf, type CountedTokens, creditText } from "./charge.ts";
 import { foldRecorded } from "./chat/fold.ts";
@@ -11,8 +11,7 @@ import type { Json } from "./wire-json.ts";
 // Recorded answers of compatible vendors, each to a request that bounds output to its text: what they count as reasoning
 // may be beyond the bound, so the price is that of the recorded usage, as without one.
 
-const available = recordingsAvailable();
-if (!available) console.log(`Small bounds on recordings skipped: there are none at ${recordingsFolder()}.`);
+const available = recordingsFor("small bounds on recordings");
 
 /** Counts this far above a bound pass in any case. */
 const slackOf = (bound: number): number => bound * 0.25 + 256;

@@ -1,11 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { inputTokens, outputTokens, type TokenUsage } from "../../src/core/money/usage.ts";
-import {
-  loadRecordings,
-  type Recording,
-  recordingsAvailable,
-  recordingsFolder,
-} from "../upstream/recordings.ts";
+import { loadRecordings, type Recording, recordingsFor } from "../upstream/recordings.ts";
 import { isEvidence } from "./cases.ts";
 import { chatCutFormat } from "./chat/cut-format.ts";
 import { foldRecorded } from "./chat/fold.ts";
@@ -27,8 +22,7 @@ import type { Json } from "./wire-json.ts";
 // Each format counts in its own overlapping way. For every recorded answer the format's own sum is right, and the
 // gateway's buckets, which do not overlap, come to the same input and the same output.
 
-const available = recordingsAvailable();
-if (!available) console.log(`Sums of recorded usage skipped: there are none at ${recordingsFolder()}.`);
+const available = recordingsFor("sums of recorded usage");
 
 /** What one format says of a usage: all input, all output, and the total that the provider told beside them. */
 interface Sums {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
+import { skipUnless } from "../required.ts";
 import type { Answer, HeaderPairs } from "./answer.ts";
 
 /** A recorded body: JSON, text as on the wire, or bytes in base64. */
@@ -40,9 +41,16 @@ export function recordingsFolder(): string {
   return process.env["SWITCHYARD_RECORDINGS"] ?? resolve(import.meta.dir, "../../../shared/recordings");
 }
 
-/** Whether there are recordings on this machine; tests that need them skip with a message when not. */
+/** Whether there are recordings on this machine. */
 export function recordingsAvailable(): boolean {
   return existsSync(recordingsFolder());
+}
+
+/** The same; without them it says that `tests` are skipped, and throws where everything must run. */
+export function recordingsFor(tests: string): boolean {
+  const isThere = recordingsAvailable();
+  skipUnless(isThere, `there are no recordings at ${recordingsFolder()}`, tests);
+  return isThere;
 }
 
 /** The path of a golden stream that clients were tried with; it stands beside the recordings and may be absent. */

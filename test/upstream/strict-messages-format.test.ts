@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { startUpstreamDouble, type UpstreamDouble } from "./double.ts";
 import { messageAnswer } from "./messages-bytes.ts";
-import { loadRecordings, recordingsAvailable } from "./recordings.ts";
+import { loadRecordings, recordingsFor } from "./recordings.ts";
 import { strictMessages } from "./strict-messages-format.ts";
 
 let double: UpstreamDouble;
@@ -161,8 +161,7 @@ describe("what Anthropic refuses is refused, in its words", () => {
   }
 });
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log("recorded messages requests are skipped: there are no recordings here");
+const isAvailable = recordingsFor("recorded messages requests");
 
 test.if(isAvailable)(
   "every recorded request that Anthropic took is taken, but for what only previews and others know",

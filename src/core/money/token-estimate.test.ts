@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
+import { loadRecordings, recordingsFor } from "../../../test/upstream/recordings.ts";
 import { estimateTokens, measureText } from "./token-estimate.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
@@ -87,8 +87,7 @@ test("the guess is within the bound, both are whole and grow with the text", () 
   }
 });
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log("calibration of output is skipped: there are no recordings on this machine");
+const isAvailable = recordingsFor("calibration of output");
 
 /** Text and counted tokens of an answer that is nothing but text. */
 function plainOutput(body: unknown): { text: string; tokens: number } | undefined {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
-import { loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
+import { loadRecordings, recordingsFor } from "../../../test/upstream/recordings.ts";
 import { loadModelFiles } from "../../catalog/catalog.ts";
 import type { Model } from "../../core/model.ts";
 import type { Demand } from "../../protocols/protocol.ts";
@@ -66,8 +66,7 @@ describe("the most input of a request", () => {
   });
 });
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log("calibration of messages input is skipped: there are no recordings here");
+const isAvailable = recordingsFor("calibration of messages input");
 
 function usageOf(body: unknown): Json {
   if (typeof body !== "string") return (body as Json)?.usage;

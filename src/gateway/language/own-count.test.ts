@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
-import { loadRecordings, type Recording, recordingsAvailable } from "../../../test/upstream/recordings.ts";
+import { loadRecordings, type Recording, recordingsFor } from "../../../test/upstream/recordings.ts";
 import { loadModelFiles } from "../../catalog/catalog.ts";
 import type { Model } from "../../core/model.ts";
 import { generateContentCounter } from "../../protocols/generate-content/count.ts";
@@ -56,8 +56,7 @@ describe("our own count", () => {
   });
 });
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log("calibration of our own count is skipped: there are no recordings here");
+const isAvailable = recordingsFor("calibration of our own count");
 
 function eventsOf(body: string): Json[] {
   return body

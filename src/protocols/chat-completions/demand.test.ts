@@ -1,6 +1,6 @@
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { describe, expect, test } from "bun:test";
-import { loadRecordings, type Recording, recordingsAvailable } from "../../../test/upstream/recordings.ts";
+import { loadRecordings, type Recording, recordingsFor } from "../../../test/upstream/recordings.ts";
 import { readRequest } from "./request.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
@@ -95,8 +95,7 @@ describe("images of a request", () => {
   });
 });
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable) console.log("calibration of input is skipped: there are no recordings on this machine");
+const isAvailable = recordingsFor("calibration of input");
 
 function usageOf(body: unknown): Json {
   if (typeof body !== "string") return (body as Json)?.usage;

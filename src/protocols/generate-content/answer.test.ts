@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { geminiAnswer } from "../../../test/upstream/gemini-bytes.ts";
-import { loadRecordings, recordedBytes, recordingsAvailable } from "../../../test/upstream/recordings.ts";
+import { loadRecordings, recordedBytes, recordingsFor } from "../../../test/upstream/recordings.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
@@ -175,8 +175,7 @@ describe("an answer that is empty", () => {
   });
 });
 
-const hasRecordings = recordingsAvailable();
-if (!hasRecordings) console.log("recorded answers are skipped: there are no recordings on this machine");
+const hasRecordings = recordingsFor("recorded answers");
 
 test.if(hasRecordings)("recorded answers come back as they were, with their credit", () => {
   const answers = ["generate-content", "cross-protocol"]

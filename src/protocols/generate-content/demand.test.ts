@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
-import { loadRecordings, type Recording, recordingsAvailable } from "../../../test/upstream/recordings.ts";
+import { loadRecordings, type Recording, recordingsFor } from "../../../test/upstream/recordings.ts";
 import { readRequest } from "./request.ts";
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
@@ -108,9 +108,7 @@ describe("what the body does not show", () => {
   });
 });
 
-const isAvailable = recordingsAvailable();
-if (!isAvailable)
-  console.log("calibration of generateContent is skipped: there are no recordings on this machine");
+const isAvailable = recordingsFor("calibration of generateContent");
 
 function usageOf(body: unknown): Json {
   if (typeof body !== "string") return (body as Json)?.usageMetadata;

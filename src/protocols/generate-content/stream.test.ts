@@ -7,7 +7,7 @@ import {
   goldenStream,
   loadRecordings,
   recordedBytes,
-  recordingsAvailable,
+  recordingsFor,
 } from "../../../test/upstream/recordings.ts";
 import { sse } from "../../../test/upstream/sse-bytes.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -488,8 +488,7 @@ test.each(
   expect(relay(text.replace(',"credit":12', "")).text).toBe(text);
 });
 
-const hasRecordings = recordingsAvailable();
-if (!hasRecordings) console.log("recorded streams are skipped: there are no recordings on this machine");
+const hasRecordings = recordingsFor("recorded streams");
 
 describe.if(hasRecordings)("recorded streams", () => {
   test("all keep their parts, end once, and every chunk has parts", () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, test } from "bun:test";
 import { geminiPlain } from "../../upstream/gemini-bytes.ts";
 import { messageAnswer } from "../../upstream/messages-bytes.ts";
-import { recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
+import { recordingsFor } from "../../upstream/recordings.ts";
 import type { Json } from "../wire-json.ts";
 import { ask } from "./ask.ts";
 import { type Cross, startCross } from "./cross-gateway.ts";
@@ -12,10 +12,7 @@ import { afterAnswer, expectBlocksOfClaude, expectPartsOfGemini } from "./second
 // Every recorded answer of Claude and Gemini, asked for as chat completions and read by the official SDK, helper
 // included: all that it says comes out, and sent back it reaches the provider as the blocks that the provider gave.
 
-const available = recordingsAvailable();
-if (!available && process.env.SWITCHYARD_REQUIRE_ALL === "1")
-  throw new Error(`There are no recordings at ${recordingsFolder()}.`);
-if (!available) console.log(`Recorded answers skipped: there are none at ${recordingsFolder()}.`);
+const available = recordingsFor("recorded answers");
 
 const { answers, leftOut } = recordedAnswers();
 const held = { claude: 0, gemini: 0, back: 0, plain: 0, streamed: 0, refused: 0, broken: 0 };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { geminiPlain } from "../../upstream/gemini-bytes.ts";
 import { messageAnswer } from "../../upstream/messages-bytes.ts";
-import { recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
+import { recordingsFor } from "../../upstream/recordings.ts";
 import { selectCases } from "../cases.ts";
 import type { Json } from "../wire-json.ts";
 import { type Cross, startCross } from "./cross-gateway.ts";
@@ -14,10 +14,7 @@ import { TARGETS, type Target } from "./wanted.ts";
 // Every request that any vendor of chat completions was recorded with, sent to models of other wires: a strict provider
 // takes it, with the same turns, calls, results, media, tools and choice; or we say which field cannot be had.
 
-const available = recordingsAvailable();
-if (!available && process.env.SWITCHYARD_REQUIRE_ALL === "1")
-  throw new Error(`There are no recordings at ${recordingsFolder()}.`);
-if (!available) console.log(`Recorded chats skipped: there are none at ${recordingsFolder()}.`);
+const available = recordingsFor("recorded chats");
 
 const chats = available
   ? selectCases("chat-completions").cases.filter(({ ownRefusal }) => ownRefusal === undefined)

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { outputTokens } from "../../../src/core/money/usage.ts";
 import { LONG, runsOf } from "../../runs.ts";
 import { toText } from "../../upstream/bytes.ts";
-import { recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
+import { recordingsFor } from "../../upstream/recordings.ts";
 import { cutsAt, eventEnds, runStage, withLineEnding } from "../cut-streams.ts";
 import type { Json } from "../wire-json.ts";
 import { crossStreams } from "./cut-formats.ts";
@@ -11,11 +11,7 @@ import { crossStreams } from "./cut-formats.ts";
 // Streams of Claude and Gemini asked for as chat completions: how the bytes are cut into reads makes no difference, a
 // stream that ends early never becomes an answer that looks complete, and what came of it is charged.
 
-if (!recordingsAvailable()) {
-  if (process.env.SWITCHYARD_REQUIRE_ALL === "1")
-    throw new Error(`There are no recordings at ${recordingsFolder()}.`);
-  console.log(`Recorded streams skipped: there are none at ${recordingsFolder()}; own streams are tested.`);
-}
+recordingsFor("recorded streams");
 
 /** Streams up to this length are ended at every byte; of the others some places, and these last bytes. */
 const SHORT_BYTES = LONG ? 20_000 : 1_500;

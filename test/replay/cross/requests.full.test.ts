@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
+import { recordingsFor } from "../../upstream/recordings.ts";
 import type { Json } from "../wire-json.ts";
 import { ask } from "./ask.ts";
 import { type Cross, startCross } from "./cross-gateway.ts";
@@ -14,10 +14,7 @@ import { expectSchema, wantedOf } from "./wanted.ts";
 // Every recorded chat completions request of a case that other wires were recorded for, too, sent to models that speak
 // those: what they receive means what was sent, and what the providers answered to the same case comes back whole.
 
-const available = recordingsAvailable();
-if (!available && process.env.SWITCHYARD_REQUIRE_ALL === "1")
-  throw new Error(`There are no recordings at ${recordingsFolder()}.`);
-if (!available) console.log(`Cross-protocol recordings skipped: there are none at ${recordingsFolder()}.`);
+const available = recordingsFor("cross-protocol recordings");
 
 const cases = crossCases();
 const rows: { readonly found: CrossCase; readonly as: string }[] = [];

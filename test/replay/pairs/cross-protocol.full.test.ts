@@ -8,12 +8,7 @@ import type { AnswerContext, Metered, RelayProtocol } from "../../../src/protoco
 import { foldEvents } from "../../protocols/folded-events.ts";
 import { streamedEvents } from "../../protocols/streamed-events.ts";
 import { wireRequest } from "../../protocols/wire-request.ts";
-import {
-  loadRecordings,
-  type Recording,
-  recordingsAvailable,
-  recordingsFolder,
-} from "../../upstream/recordings.ts";
+import { loadRecordings, type Recording, recordingsFor } from "../../upstream/recordings.ts";
 import type { Json } from "../wire-json.ts";
 import { leftOutBy } from "./left-out.ts";
 import { at, differences, meaningOf } from "./meaning.ts";
@@ -24,8 +19,7 @@ import { decode, PAIRS, requestOf, sent, type Wire } from "./wires.ts";
 // Cases that were recorded in several wires: for each two of them the request of one, put into the other, asks for what was
 // recorded there; and the answer that was recorded there, given to a client of the first, says the same.
 
-const available = recordingsAvailable();
-if (!available) console.log(`Cross-protocol cases skipped: there are none at ${recordingsFolder()}.`);
+const available = recordingsFor("cross-protocol cases");
 
 const recordings = available ? loadRecordings("cross-protocol").filter(isGood) : [];
 const rows: string[] = [];

@@ -3,7 +3,7 @@ import { GatewayError } from "../../../src/core/errors.ts";
 import { type DecodedRequest, translate } from "../../../src/protocols/translate.ts";
 import type { UpstreamBody } from "../../../src/protocols/protocol.ts";
 import { wireRequest } from "../../protocols/wire-request.ts";
-import { type Recording, recordingsAvailable, recordingsFolder } from "../../upstream/recordings.ts";
+import { type Recording, recordingsFor } from "../../upstream/recordings.ts";
 import type { Json } from "../wire-json.ts";
 import { type LeftOut, leftOutBy } from "./left-out.ts";
 import { at, differences, meaningOf } from "./meaning.ts";
@@ -12,8 +12,7 @@ import { decode, PAIRS, recordingsOf, requestOf, sent, type Wire } from "./wires
 
 // Every recorded request of a format, put into each other format and read there as a client's: it asks for the same.
 
-const available = recordingsAvailable();
-if (!available) console.log(`Pairs of formats skipped: there are no recordings at ${recordingsFolder()}.`);
+const available = recordingsFor("pairs of formats");
 
 /** What has become of the requests of a pair. */
 interface Tally {

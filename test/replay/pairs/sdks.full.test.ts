@@ -2,12 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Caller, CALLERS } from "../../e2e/loops/callers.ts";
 import { startGateway, type TestGateway, UPSTREAM_KEY } from "../../gateway/gateway.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../../upstream/double.ts";
-import {
-  answerFrom,
-  type Recording,
-  recordingsAvailable,
-  recordingsFolder,
-} from "../../upstream/recordings.ts";
+import { answerFrom, type Recording, recordingsFor } from "../../upstream/recordings.ts";
 import { isEvidence } from "../cases.ts";
 import type { Json } from "../wire-json.ts";
 import { type Gist, gistOf } from "./gist.ts";
@@ -17,8 +12,7 @@ import { recordingsOf, WIRES } from "./wires.ts";
 // Every recorded answer of a provider, asked for in each of the four formats and read by that format's official SDK, in
 // its raw way and by its helper: it has every word, thought and call.
 
-const available = recordingsAvailable();
-if (!available) console.log(`Recorded answers skipped: there are none at ${recordingsFolder()}.`);
+const available = recordingsFor("recorded answers");
 
 const PROTOCOLS: Readonly<Record<string, string>> = {
   "chat completions": "chat_completions",

@@ -146,7 +146,7 @@ describe("a credential without traffic", () => {
     expect([calls().length, state()]).toEqual([1, "healthy"]);
     await clock.advance(1);
     await double.waitForClientGone(request);
-    while (clock.timers() > 1) await new Promise((resume) => setImmediate(resume));
+    while (state() === "healthy") await new Promise((resume) => setImmediate(resume));
     expect(state()).toBe("open");
     expect(snapshot()?.lastFailure?.reason).toBe("timed_out");
     resolve(jsonAnswer(200, {}));

@@ -63,6 +63,8 @@ export interface BooksParts {
   readonly timeouts: () => Timeouts;
   /** Whether there is a model of that id, served now or not. */
   readonly isModel: (id: string) => boolean;
+  /** The providers that there can be. */
+  readonly providers: () => readonly string[];
   readonly failpoint: Failpoint;
   /** Ends this process at once, as a failpoint asks. */
   readonly kill: () => void;
@@ -83,7 +85,7 @@ const AUDIT_MS = 60 * 60 * 1000;
 
 /** Opens the store, brings it up to date, and ends what dead processes left in it. */
 export async function openBooks(parts: BooksParts): Promise<Books> {
-  const { config, timeouts, isModel, failpoint, metrics, clock, random, log } = parts;
+  const { config, timeouts, isModel, providers, failpoint, metrics, clock, random, log } = parts;
   const home = config.databaseUrl === undefined ? openHome(config.home, random) : undefined;
   const store = await storeOf(parts, home);
   const { engine, database, openHolds, current, auditor, startThreads } = store;
@@ -127,7 +129,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     spendable: (keyId) => current().then(async () => readSpendable(database, keyId, await held())),
     ledger: createLedger({ writer, openHolds, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
-    admin: createAdmin({ database, read, writer, held, keys, audit, isModel, clock, random }),
+    admin: createAdmin({ database, read, writer, held, keys, audit, isModel, providers, clock, random }),
     installation: createInstallation({
       database,
       writer,

@@ -16,7 +16,7 @@ import type { Random } from "./core/random.ts";
 import { createRequestMemory } from "./core/bytes/request-memory.ts";
 import type { Config, Environment } from "./environment.ts";
 import type { Admin } from "./gateway/admin/admin.ts";
-import { listRoutes } from "./gateway/admin/routes.ts";
+import { checkRouteFilter, listRoutes, type RouteFilterParts } from "./gateway/admin/routes.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/offer.ts";
 import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
@@ -35,7 +35,7 @@ import { createLimiter } from "./limits/limiter.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { type OpenMetrics, openMetrics } from "./open-metrics.ts";
 import { openTasks } from "./open-tasks.ts";
-import { createSandbox, PROVIDERS } from "./providers/registry.ts";
+import { createSandbox, PROVIDERS, SANDBOX } from "./providers/registry.ts";
 import { openRehearsal } from "./warmup/rehearsal.ts";
 import { createWarmUp, type WarmUp } from "./warmup/warm-up.ts";
 
@@ -105,7 +105,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const books = await openBooks({
     ...parts,
     timeouts: () => settings().timeouts,
-    isModel: (id) => offer().catalog.knownById(id).length > 0,
+    ...knownIn(offers),
     metrics,
     failpoint,
     kill,
@@ -115,7 +115,6 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const assets = await openAssets(parts, books, publicUrl);
   const sandbox = await openSandbox(parts, offers, books, files);
   const token = await adminTokenOf(config, books);
-
   const kept = await keptOf(parts, books, settings);
   let draining = false;
   const shared = { ...sharedOf(parts, books, offers), offer, kept };
@@ -128,7 +127,8 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   metrics.readState({ memory, calls, routing, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,
-    modelRoutes: (filter) => listRoutes(offer(), routing.health.snapshot(), filter),
+    modelRoutes: (filter) =>
+      listRoutes(offer(), routing.health.snapshot(), checkRouteFilter(knownIn(offers), filter)),
     memory,
     addresses: openAddresses(config),
     authenticate: (text) => books.keys.remembered(text) ?? books.keys.authenticate(text),
@@ -145,7 +145,6 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   };
   const app = createApp({ ...parts, routes: ROUTES, services: edge, meter: metrics.meter });
   const warming = warmUpOf(parts, edge, files);
-
   await scheduler.start();
   kept.start();
   prober.start();
@@ -183,6 +182,19 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     },
     close: () => closeInTurn(prober, scheduler, kept, reader, books),
   };
+}
+
+/** What filters may name by the settings of the moment. */
+function knownIn(offers: Offers<Settings>): RouteFilterParts {
+  return {
+    isModel: (id) => offers.current().offer.catalog.knownById(id).length > 0,
+    providers: () => providerIds(offers.current().settings),
+  };
+}
+
+/** All providers that there can be: those that come with the gateway, and those that the settings add. */
+function providerIds({ providers }: Settings): readonly string[] {
+  return [...new Set([...PROVIDERS.map(({ id }) => id), ...providers.keys(), SANDBOX])].toSorted();
 }
 
 /** What requests of all kinds share. */

@@ -3,9 +3,9 @@ import { assetRoute } from "./routes/assets.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
-import { requestsRoute } from "./routes/admin/requests.ts";
+import { requestRoutes } from "./routes/admin/requests.ts";
 import { routesRoute } from "./routes/admin/routes.ts";
-import { tasksRoute } from "./routes/admin/tasks.ts";
+import { taskRoutes } from "./routes/admin/tasks.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { embeddingsRoute } from "./routes/embeddings.ts";
@@ -34,8 +34,8 @@ export const ROUTES: readonly Route[] = [
   assetRoute,
   ...accountRoutes,
   ...keyRoutes,
-  requestsRoute,
-  tasksRoute,
+  ...requestRoutes,
+  ...taskRoutes,
   routesRoute,
   auditRoute,
   ...serviceRoutes(() => ROUTES),

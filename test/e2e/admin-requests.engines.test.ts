@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite, type TestPlace } from "../gateway/engines.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { executeAt } from "../ledger/books.ts";
+import { jsonAnswer } from "../upstream/answer.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { type UpstreamDouble, startUpstreamDouble } from "../upstream/double.ts";
 
@@ -82,10 +83,98 @@ describeOnEngineOfSuite("GET /admin/v1/requests", (engine) => {
     expect(await count(`?key_id=${gateway.keyId}&model=openai/gpt-5.6-sol`)).toBe(1);
     expect(await count("?provider=openai")).toBe(2);
     expect(await count("?outcome=completed")).toBe(2);
-    for (const query of ["id", "account_id", "key_id", "model", "provider", "outcome"].map(
-      (of) => `?${of}=none`,
-    ))
-      expect(await count(query)).toBe(0);
+    expect(await count("?provider=xai&outcome=client_gone")).toBe(0);
+    expect(await count("?id=none")).toBe(0);
+  });
+
+  test("is refused a filter that nothing has, by its name, with what there is", async () => {
+    for (const [name, says] of [
+      ["account_id", "no account of that id"],
+      ["key_id", "no key of that id"],
+      ["model", "no model of that id"],
+      ["provider", "openai, "],
+      ["outcome", "completed, "],
+    ] as const) {
+      const { status, json } = await gateway.admin("GET", `/requests?${name}=nothing`);
+      expect([status, json.error.param]).toEqual([400, name]);
+      expect(json.error.message).toContain(`${name} is "nothing"`);
+      expect(json.error.message).toContain(says);
+    }
+  });
+
+  test("knows models and providers that only old rows have", async () => {
+    const { id } = await ask();
+    const count = async (query: string): Promise<number> => (await list(query)).data.length;
+    // What was answered is in the tables now.
+    expect(await count("")).toBe(1);
+    await executeAt(place.place, `update requests set model = 'gone/model', provider = 'gone'`);
+    await executeAt(
+      place.place,
+      `insert into price_versions (version, model, rules, created_at_ms) values ('old', 'gone/model', '{}', 1)`,
+    );
+    expect(await count(`?model=gone/model&provider=gone&id=${id}`)).toBe(1);
+  });
+
+  test("can be asked for by the time of its settlement, to the millisecond", async () => {
+    const ids = [(await ask()).id, (await ask()).id, (await ask()).id];
+    expect((await list()).data.length).toBe(3);
+    for (const [i, id] of ids.entries())
+      await executeAt(place.place, `update requests set settled_at_ms = ${2_000 + i} where id = '${id}'`);
+    const found = async (query: string): Promise<readonly string[]> =>
+      (await list(query)).data.map(({ id }: Json) => id);
+    const [first = "", second = "", third = ""] = ids;
+    expect(await found("?from=2.001")).toEqual([third, second]);
+    expect(await found("?to=2.001")).toEqual([first]);
+    expect(await found("?from=2.001&to=2.002")).toEqual([second]);
+    expect(await found("?from=3")).toEqual([]);
+    expect(await found(`?from=2&limit=2`)).toEqual([third, second]);
+    for (const query of ["?from=x", "?to=-1"])
+      expect((await gateway.admin("GET", `/requests${query}`)).status).toBe(400);
+  });
+
+  test("shows one of them with its hold, its entries and the lines that its charge is made of", async () => {
+    const { id, credit } = await ask();
+    const { status, json } = await gateway.admin("GET", `/requests/${id}`);
+    expect(status).toBe(200);
+    const { lines, ledger, hold, task_id, ...row } = json;
+    expect((await list(`?id=${id}`)).data).toEqual([row]);
+    // GPT-5.6 Luna costs 0.2 and 1.2 USD per million tokens.
+    expect(lines).toEqual([
+      { bucket: "input", quantity: 11, price: 0.2, unit: "million_tokens", credit: 0.022 },
+      { bucket: "output", quantity: 4, price: 1.2, unit: "million_tokens", credit: 0.048 },
+    ]);
+    expect(credit).toBe(0.07);
+    expect(ledger).toEqual([
+      {
+        id: expect.stringMatching(/:settle$/),
+        kind: "settle",
+        amount: -0.07,
+        balance_after: 999_999.93,
+        request_id: id,
+        reason: "completed",
+        created_at: expect.any(Number),
+      },
+    ]);
+    expect(hold).toEqual({
+      amount: expect.any(Number),
+      state: "settled",
+      created_at: expect.any(Number),
+      ended_at: row.settled_at,
+    });
+    expect(hold.amount).toBeGreaterThan(credit);
+    expect(task_id).toBeNull();
+    expect((await gateway.admin("GET", "/requests/req_none")).status).toBe(404);
+  });
+
+  test("shows of one that failed that nothing was charged", async () => {
+    double.handle(() => jsonAnswer(400, { error: { message: "no", type: "invalid_request_error" } }));
+    const response = await gateway.chat({
+      model: "openai/gpt-5.6-luna",
+      messages: [{ role: "user", content: "hi" }],
+    });
+    await gateway.settled();
+    const { json } = await gateway.admin("GET", `/requests/${response.headers.get("x-request-id")}`);
+    expect(json).toMatchObject({ credit: 0, lines: [], ledger: [], hold: { state: "voided" } });
   });
 
   test("a cursor, a limit or a text that cannot be is a 400, and a key is no admin token", async () => {

@@ -106,10 +106,17 @@ describe("GET /admin/v1/routes", () => {
     }
   });
 
-  test("can be asked for by model and provider, and has nothing for names that there are not", async () => {
+  test("can be asked for by model and provider, and refuses names that there are not", async () => {
     expect(await list(`?model=${MODEL}&provider=mirror`)).toHaveLength(1);
     expect((await list("?provider=openai")).every(({ provider }) => provider === "openai")).toBe(true);
-    expect([await list("?model=none"), await list("?provider=none")]).toEqual([[], []]);
+    for (const [name, says] of [
+      ["model", "there is no model of that id"],
+      ["provider", "There are anthropic, "],
+    ] as const) {
+      const { status, json } = await gateway.admin("GET", `/routes?${name}=none`);
+      expect([status, json.error.param]).toEqual([400, name]);
+      expect(json.error.message).toContain(says);
+    }
   });
 
   test("shows the offer of the moment: a change of the settings is in it at once", async () => {

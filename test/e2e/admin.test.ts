@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { openForWriting } from "../../src/db/sqlite-file.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
+import { createFakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, type Json, type TestGateway } from "../gateway/gateway.ts";
 
 let double: UpstreamDouble;
@@ -85,6 +86,45 @@ test("the ledger explains the balance, entry by entry, and equals what the clien
   const sum = json.data.reduce((total: number, entry: Json) => total + Math.round(entry.amount * 1e6), 0);
   expect(sum / 1e6).toBe((await gateway.account()).balance);
   expect(last.balance_after).toBe((await gateway.account()).balance);
+});
+
+test("the ledger can be asked for by time, to the millisecond", async () => {
+  const clock = createFakeClock(1_800_000_000_000);
+  const dated = await startGateway({ clock, credits: 0 });
+  const path = `/accounts/${dated.accountId}`;
+  try {
+    for (const amount of [1, 2, 3]) {
+      await dated.admin("POST", `${path}/credits`, { amount, reason: "r" });
+      await clock.advance(1);
+    }
+    const amounts = async (query: string): Promise<readonly number[]> =>
+      (await dated.admin("GET", `${path}/ledger?${query}`)).json.data.map(({ amount }: Json) => amount);
+    expect(await amounts("from=1800000000.001")).toEqual([2, 3]);
+    expect(await amounts("to=1800000000.001")).toEqual([1]);
+    expect(await amounts("from=1800000000.001&to=1800000000.002")).toEqual([2]);
+    expect(await amounts("from=1800000001")).toEqual([]);
+    const { status, json } = await dated.admin("GET", `${path}/ledger?from=yesterday`);
+    expect([status, json.error.param]).toEqual([400, "from"]);
+  } finally {
+    await dated.close();
+  }
+});
+
+test("one key is shown as in the list, and the list can be that of one account", async () => {
+  const { json: account } = await gateway.admin("POST", "/accounts", { name: "with one key" });
+  const { json: issued } = await gateway.admin("POST", "/keys", { account_id: account.id, name: "only" });
+  const { key, ...row } = issued;
+  expect(await gateway.admin("GET", `/keys/${row.id}`)).toEqual({ status: 200, json: row });
+  expect((await gateway.admin("GET", `/keys?account_id=${account.id}`)).json).toEqual({
+    data: [row],
+    next: null,
+  });
+  const all = (await gateway.admin("GET", "/keys")).json.data;
+  expect(all.length).toBeGreaterThan(1);
+  expect(JSON.stringify(all)).not.toContain(key);
+  expect((await gateway.admin("GET", "/keys/key_none")).status).toBe(404);
+  const unknown = await gateway.admin("GET", "/keys?account_id=acct_none");
+  expect([unknown.status, unknown.json.error.param]).toEqual([400, "account_id"]);
 });
 
 test("a key is shown once, restricted to models, renamed and revoked", async () => {
@@ -196,8 +236,10 @@ describe("a name in the query that the admin interface does not know", () => {
     ["GET", "/accounts/acct_none"],
     ["GET", "/accounts/acct_none/ledger"],
     ["GET", "/keys"],
+    ["GET", "/keys/key_none"],
     ["DELETE", "/keys/key_none"],
     ["GET", "/requests"],
+    ["GET", "/requests/req_none"],
     ["GET", "/tasks"],
     ["GET", "/audit"],
   ] as const;
@@ -212,7 +254,7 @@ describe("a name in the query that the admin interface does not know", () => {
     });
 
   test("is told beside those that it does know, and one that stands twice is as little taken", async () => {
-    const { json } = await gateway.admin("GET", "/keys?account=a");
+    const { json } = await gateway.admin("GET", "/accounts?account=a");
     expect(json.error.message).toBe('"account" is not known here. The query takes after, limit.');
     const twice = await gateway.admin("GET", "/keys?limit=1&limit=2");
     expect([twice.status, twice.json.error.param]).toEqual([400, "limit"]);

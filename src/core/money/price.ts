@@ -188,6 +188,19 @@ export function priceAt(snapshot: PriceSnapshot, bucket: PriceBucket, totalInput
   return rule.price;
 }
 
+/** The prices that one token or unit of `bucket` may have in such a request, whatever the facts of the request are. */
+export function possiblePrices(
+  snapshot: PriceSnapshot,
+  bucket: PriceBucket,
+  totalInput: number,
+): readonly MicroCredits[] {
+  const rules = rulesFor(snapshot.prices, bucket) ?? [];
+  const prices = rules
+    .filter(({ when }) => holdsApartFromFacts(when, snapshot, totalInput))
+    .map(({ price }) => price);
+  return [...new Set(prices)];
+}
+
 /**
  * The dearest price of `bucket` that a request with at most `maxInput` tokens of input can come to. Only the input can
  * still vary: the snapshot fixes the moment and the facts.
@@ -204,15 +217,24 @@ export function dearestPrice(snapshot: PriceSnapshot, bucket: PriceBucket, maxIn
   return dearest;
 }
 
-function holds(when: PriceCondition, { pricedAtMs, facts = {} }: PriceSnapshot, totalInput: number): boolean {
-  if (when.fromMs !== undefined && pricedAtMs < when.fromMs) return false;
-  if (when.inputOver !== undefined && totalInput <= when.inputOver) return false;
+function holds(when: PriceCondition, snapshot: PriceSnapshot, totalInput: number): boolean {
+  const { facts = {} } = snapshot;
   if (when.hasVideo !== undefined && (facts.hasVideo ?? false) !== when.hasVideo) return false;
   for (const fact of WORD_FACTS) {
     const asked = facts[fact]?.toLowerCase();
     const words = when[fact];
     if (words !== undefined && (asked === undefined || !words.includes(asked))) return false;
   }
+  return holdsApartFromFacts(when, snapshot, totalInput);
+}
+
+function holdsApartFromFacts(
+  when: PriceCondition,
+  { pricedAtMs }: PriceSnapshot,
+  totalInput: number,
+): boolean {
+  if (when.fromMs !== undefined && pricedAtMs < when.fromMs) return false;
+  if (when.inputOver !== undefined && totalInput <= when.inputOver) return false;
   if (when.utcHours === undefined) return true;
   const hour = new Date(pricedAtMs).getUTCHours();
   return when.utcHours.some(([from, to]) => hour >= from && hour < to);

@@ -7,8 +7,10 @@ import type { Database } from "../../db/schema.ts";
 import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
 import type { StoreReader } from "../store-read.ts";
+import { type EntryView, listEntries } from "./entries.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
-import { notFound, toSeconds } from "./views.ts";
+import type { TimeRange } from "./time-range.ts";
+import { notFound } from "./views.ts";
 
 /** An account as the admin interface shows it; money in credits. */
 export interface AccountView {
@@ -16,17 +18,6 @@ export interface AccountView {
   readonly name: string;
   readonly balance: number;
   readonly held: number;
-}
-
-/** A movement of credit. */
-export interface EntryView {
-  readonly id: string;
-  readonly kind: string;
-  readonly amount: number;
-  readonly balance_after: number;
-  readonly request_id: string | null;
-  readonly reason: string | null;
-  readonly created_at: number;
 }
 
 /** The operator's use cases for accounts and their credit. */
@@ -42,7 +33,8 @@ export interface AccountAdmin {
     readonly idempotencyKey?: string;
     readonly requestId: string;
   }): Promise<{ readonly balance: number }>;
-  ledger(accountId: string, page: PageRequest): Promise<Page<EntryView>>;
+  /** Movements of its credit, oldest first. */
+  ledger(accountId: string, range: TimeRange, page: PageRequest): Promise<Page<EntryView>>;
 }
 
 /** What these use cases are made of. */
@@ -122,27 +114,9 @@ export function createAccountAdmin({
       throw grantRefusal(answer.reason, accountId);
     },
 
-    async ledger(accountId, { after, limit }) {
+    async ledger(accountId, range, page) {
       await account(accountId);
-      const rows = await read(() =>
-        database
-          .selectFrom("ledger")
-          .selectAll()
-          .where("account_id", "=", accountId)
-          .where("seq", ">", readCursor(after) ?? 0n)
-          .orderBy("seq")
-          .limit(limit + 1)
-          .execute(),
-      );
-      return toPage(rows, limit, (row) => ({
-        id: row.cause,
-        kind: row.kind,
-        amount: creditsNumber(row.amount),
-        balance_after: creditsNumber(row.balance_after),
-        request_id: row.request_id,
-        reason: row.reason,
-        created_at: toSeconds(row.created_at_ms),
-      }));
+      return read(() => listEntries(database, accountId, range, page));
     },
   };
 }

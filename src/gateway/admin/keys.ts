@@ -7,6 +7,7 @@ import type { Keys } from "../../keys/keys.ts";
 import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
 import type { StoreReader } from "../store-read.ts";
+import type { Named } from "./filters.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
 import { notFound, toSeconds } from "./views.ts";
 
@@ -49,7 +50,9 @@ export interface KeyRequest {
 /** The operator's use cases for keys. */
 export interface KeyAdmin {
   issueKey(request: KeyRequest): Promise<KeyView & { readonly key: string }>;
-  keys(page: PageRequest): Promise<Page<KeyView>>;
+  /** Keys, oldest first: all of them, or those of one account. */
+  keys(filter: Pick<Named, "account_id">, page: PageRequest): Promise<Page<KeyView>>;
+  key(id: string): Promise<KeyView>;
   changeKey(
     id: string,
     change: {
@@ -118,16 +121,18 @@ export function createKeyAdmin({
       return { ...(await key(issued.keyId)), key: issued.text };
     },
 
-    async keys({ after, limit }) {
-      const rows = await read(() =>
-        database
+    key,
+
+    async keys({ account_id }, { after, limit }) {
+      const rows = await read(() => {
+        const all = database
           .selectFrom("keys")
           .selectAll()
           .where("seq", ">", readCursor(after) ?? 0n)
           .orderBy("seq")
-          .limit(limit + 1)
-          .execute(),
-      );
+          .limit(limit + 1);
+        return (account_id === undefined ? all : all.where("account_id", "=", account_id)).execute();
+      });
       const now = await held();
       return toPage(rows, limit, (row) => keyView(row, now));
     },

@@ -2,7 +2,10 @@ import { creditsNumber } from "../../core/money/credits.ts";
 import type { Database } from "../../db/schema.ts";
 import type { RequestsTable } from "../../db/schema.ts";
 import type { Attempt } from "../../ledger/commands.ts";
+import type { Named } from "./filters.ts";
+import { accountOf } from "./views.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { type TimeRange, within } from "./time-range.ts";
 
 /** A paid request as the admin interface shows it: counts and times, never content. Times are seconds, to the millisecond. */
 export interface RequestView {
@@ -35,14 +38,9 @@ export interface AttemptView {
   readonly status: number | null;
 }
 
-/** A filter of requests; an absent member is not asked. */
-export interface RequestFilter {
+/** A filter of requests, by when they settled; an absent member is not asked. */
+export interface RequestFilter extends Named, TimeRange {
   readonly id?: string;
-  readonly account_id?: string;
-  readonly key_id?: string;
-  readonly model?: string;
-  readonly provider?: string;
-  readonly outcome?: string;
 }
 
 /** Paid requests, newest first. */
@@ -54,6 +52,7 @@ export async function listRequests(
   let query = database
     .selectFrom("requests")
     .selectAll()
+    .where(within("settled_at_ms", filter))
     .orderBy("seq", "desc")
     .limit(limit + 1);
   const cursor = readCursor(after);
@@ -62,6 +61,9 @@ export async function listRequests(
     const value = filter[field];
     if (value !== undefined) query = query.where(field, "=", value);
   }
+  const { key_id } = filter;
+  // They are among those of its account, which an index finds.
+  if (key_id !== undefined) query = query.where("account_id", "=", accountOf(database, key_id));
   return toPage(await query.execute(), limit, requestView);
 }
 
@@ -69,7 +71,8 @@ type RequestRow = { readonly [Column in keyof RequestsTable]: RequestsTable[Colu
   readonly seq: bigint;
 };
 
-function requestView(row: Omit<RequestRow, "seq">): RequestView {
+/** A row as the admin interface shows it. */
+export function requestView(row: Omit<RequestRow, "seq">): RequestView {
   return {
     id: row.id,
     account_id: row.account_id,
@@ -80,7 +83,7 @@ function requestView(row: Omit<RequestRow, "seq">): RequestView {
     credit: creditsNumber(row.charge),
     cost: row.cost === null ? null : creditsNumber(row.cost),
     price_version: row.price_version,
-    usage: JSON.parse(row.usage ?? "{}") as Record<string, number>,
+    usage: readUsage(row.usage),
     flags: JSON.parse(row.flags ?? "[]") as string[],
     attempts: (JSON.parse(row.attempts) as Attempt[]).map(({ sent_at_ms, ...attempt }) =>
       Object.assign(attempt, { sent_at: sent_at_ms / 1000 }),
@@ -91,6 +94,11 @@ function requestView(row: Omit<RequestRow, "seq">): RequestView {
     ended_at: inSeconds(row.ended_at_ms),
     settled_at: inSeconds(row.settled_at_ms),
   };
+}
+
+/** Counts by bucket as the store has them. */
+export function readUsage(text: string | null): Readonly<Record<string, number>> {
+  return JSON.parse(text ?? "{}") as Record<string, number>;
 }
 
 function inSeconds(ms: bigint): number {

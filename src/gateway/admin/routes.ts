@@ -4,6 +4,7 @@ import type { Offer } from "../offer.ts";
 import type { State, WayKey, WaySnapshot } from "../routing/health.ts";
 import { wayKey } from "../routing/offered-ways.ts";
 import { AS_LISTED } from "../routing/routing.ts";
+import { type FilterParts, unknown } from "./filters.ts";
 
 /** A way to a model as the admin interface shows it: never a credential itself. */
 export interface RouteView {
@@ -38,6 +39,19 @@ export interface RouteView {
 export interface RouteFilter {
   readonly model?: string;
   readonly provider?: string;
+}
+
+/** What such a filter is checked against. */
+export type RouteFilterParts = Pick<FilterParts, "isModel" | "providers">;
+
+/** The filter; throws a 400 that names what it asks for where there is no such model or provider. */
+export function checkRouteFilter({ isModel, providers }: RouteFilterParts, filter: RouteFilter): RouteFilter {
+  const { model, provider } = filter;
+  if (model !== undefined && !isModel(model)) throw unknown("model", model, "model");
+  // A provider may have names of its own for some of its models: `sandbox:media`.
+  if (provider !== undefined && !providers().includes(provider.replace(/:.*/, "")))
+    throw unknown("provider", provider, providers());
+  return filter;
 }
 
 /** A route by one of its provider's credentials. */

@@ -1,7 +1,10 @@
 import { creditsNumber } from "../../core/money/credits.ts";
 import type { TaskFailure, TaskKind, TaskState } from "../../core/task.ts";
 import type { Database, TasksTable } from "../../db/schema.ts";
+import type { Named } from "./filters.ts";
+import { accountOf } from "./views.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { type TimeRange, within } from "./time-range.ts";
 
 /** A task as the admin interface shows it: counts and times, never content. Times are seconds, to the millisecond. */
 export interface TaskView {
@@ -31,19 +34,11 @@ export interface TaskView {
   readonly files_until: number | null;
 }
 
-/** A filter of tasks; an absent member is not asked. */
-export interface TaskFilter {
+/** A filter of tasks, by when they were created; an absent member is not asked. */
+export interface TaskFilter extends Omit<Named, "outcome">, TimeRange {
   readonly id?: string;
-  readonly account_id?: string;
-  readonly key_id?: string;
-  readonly model?: string;
-  readonly provider?: string;
   readonly kind?: TaskKind;
   readonly status?: TaskState;
-  /** Created at this time or later, in milliseconds; */
-  readonly fromMs?: number;
-  /** before this one. */
-  readonly toMs?: number;
 }
 
 const COLUMNS = [
@@ -84,6 +79,7 @@ export async function listTasks(
   let query = database
     .selectFrom("tasks")
     .select(COLUMNS)
+    .where(within("created_at_ms", filter))
     .orderBy("seq", "desc")
     .limit(limit + 1);
   const cursor = readCursor(after);
@@ -92,11 +88,11 @@ export async function listTasks(
     const value = filter[field];
     if (value !== undefined) query = query.where(field, "=", value);
   }
-  const { provider, status, fromMs, toMs } = filter;
+  const { key_id, provider, status } = filter;
+  // They are among those of its account, which an index finds.
+  if (key_id !== undefined) query = query.where("account_id", "=", accountOf(database, key_id));
   if (provider !== undefined) query = query.where("provider", "in", [provider, `${provider}${OF_MEDIA}`]);
   if (status !== undefined) query = query.where("state", "=", status);
-  if (fromMs !== undefined) query = query.where("created_at_ms", ">=", BigInt(fromMs));
-  if (toMs !== undefined) query = query.where("created_at_ms", "<", BigInt(toMs));
   return toPage(await query.execute(), limit, taskView);
 }
 

@@ -1,11 +1,17 @@
 import { GatewayError, quoted } from "../../core/errors.ts";
+import type { Database } from "../../db/schema.ts";
 
 /** A time as the admin interface shows it. */
 export function toSeconds(ms: bigint): number {
   return Math.floor(Number(ms) / 1000);
 }
 
+/** The account of a key, within a statement. */
+export function accountOf(database: Database, keyId: string) {
+  return database.selectFrom("keys").select("account_id").where("id", "=", keyId);
+}
+
 /** The 404 for an unknown id. */
-export function notFound(what: "account" | "key", id: string): GatewayError {
+export function notFound(what: "account" | "key" | "request", id: string): GatewayError {
   return new GatewayError("not_found_error", `There is no ${what} ${quoted(id)}.`);
 }

@@ -32,7 +32,7 @@ export async function readTaskHold(database: Database, taskId: string): Promise<
     .whereRef("holds.task_id", "=", "tasks.id")
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { pricedAtMs, facts } = JSON.parse(row.terms) as Terms;
+  const { pricedAtMs, facts } = readTerms(row.terms);
   return {
     id: row.id,
     accountId: row.account_id,
@@ -48,7 +48,7 @@ export async function readTaskHold(database: Database, taskId: string): Promise<
 }
 
 /** The content of `tasks.terms`: the part of a snapshot that its version does not name. */
-interface Terms {
+export interface Terms {
   readonly pricedAtMs: number;
   readonly facts?: PriceFacts;
 }
@@ -58,7 +58,13 @@ type WrittenRules = Partial<
   Record<PriceBucket, readonly { readonly when: PriceCondition; readonly price: string }[]>
 >;
 
-function readRules(text: string): Prices {
+/** Terms as the store has them. */
+export function readTerms(text: string): Terms {
+  return JSON.parse(text) as Terms;
+}
+
+/** The rules of a version of prices, as the store has them. */
+export function readRules(text: string): Prices {
   const written = JSON.parse(text) as WrittenRules;
   const prices: Partial<Record<PriceBucket, readonly PriceRule[]>> = {};
   for (const bucket of PRICE_BUCKETS) {

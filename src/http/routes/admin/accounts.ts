@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { respondJson, respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { bodyOf, pageOf } from "./body.ts";
+import { bodyOf, pageOf, rangeOf, rangeQuery } from "./body.ts";
 import {
   AccountSchema,
   CreditsSchema,
@@ -81,12 +81,15 @@ export const accountRoutes: readonly Route[] = [
     access: "admin",
     summary: "Movements of an account's credit, oldest first",
     tag: "admin",
-    query: PAGE_QUERY,
+    query: { ...PAGE_QUERY, ...rangeQuery("Written") },
     answers: { 200: { description: "A page", schema: pageSchema(EntrySchema) } },
     errors: [400, 404, 503],
     async handle(context) {
       const { services, params, query } = context;
-      return respondLong(context, await services.admin.ledger(params.id ?? "", pageOf(query)));
+      return respondLong(
+        context,
+        await services.admin.ledger(params.id ?? "", rangeOf(query), pageOf(query)),
+      );
     },
   },
 ];

@@ -1,8 +1,9 @@
-import type { Static, TSchema } from "typebox";
+import { type Static, type TSchema, Type } from "typebox";
 import { GatewayError } from "../../../core/errors.ts";
 import { BROKEN, openScan, skipSpace, skipValue } from "../../../core/json/json-scan.ts";
 import { compileSchema, faultSentence, type SchemaFault } from "../../../core/schema.ts";
 import type { PageRequest } from "../../../gateway/admin/page.ts";
+import type { TimeRange } from "../../../gateway/admin/time-range.ts";
 import type { RouteContext } from "../../route.ts";
 
 /** A reader for bodies of `schema`; any other body is a 400 that names the field. */
@@ -61,4 +62,59 @@ export function pageOf(query: URLSearchParams): PageRequest {
     });
   }
   return { after: query.get("after") ?? undefined, limit };
+}
+
+/** Until when times can be written with four digits of the year. */
+const MAX_SEC = 253_402_300_799;
+
+/** The queries by which a list is narrowed to a part of time; `when` says which time of a row counts. */
+export function rangeQuery(when: string): Readonly<Record<"from" | "to", TSchema>> {
+  return {
+    from: Type.Number({ description: `${when} then or later; Unix time in seconds` }),
+    to: Type.Number({ description: `${when} before then` }),
+  };
+}
+
+/** The part of time that a list request asks for. */
+export function rangeOf(query: URLSearchParams): TimeRange {
+  const fromMs = timeOf(query, "from");
+  const toMs = timeOf(query, "to");
+  return { ...(fromMs === undefined ? {} : { fromMs }), ...(toMs === undefined ? {} : { toMs }) };
+}
+
+/** A time of the query in milliseconds. */
+function timeOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const seconds = /^\d{1,12}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
+  if (seconds <= MAX_SEC) return Math.round(seconds * 1000);
+  throw new GatewayError("invalid_request_error", `${name} must be a Unix time in seconds.`, { param: name });
+}
+
+/** The filters of `names` that a query has. */
+export function textsOf<Name extends string>(
+  query: URLSearchParams,
+  names: readonly Name[],
+): { [Given in Name]?: string } {
+  const filter: { [Given in Name]?: string } = {};
+  for (const name of names) {
+    const value = query.get(name);
+    if (value !== null) filter[name] = value;
+  }
+  return filter;
+}
+
+/** One of the words that a query may have there; throws a 400 that tells them for any other. */
+export function wordOf<Word extends string>(
+  query: URLSearchParams,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const value = query.get(name);
+  if (value === null) return undefined;
+  const word = words.find((one) => one === value);
+  if (word !== undefined) return word;
+  throw new GatewayError("invalid_request_error", `${name} must be one of ${words.join(", ")}.`, {
+    param: name,
+  });
 }

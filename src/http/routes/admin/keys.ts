@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { type KeyLimits, NO_LIMITS } from "../../../core/rate-limits.ts";
 import { respondJson, respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { bodyOf, pageOf } from "./body.ts";
+import { bodyOf, pageOf, textsOf } from "./body.ts";
 import {
   IssuedKeySchema,
   KeyChangeSchema,
@@ -46,10 +46,23 @@ export const keyRoutes: readonly Route[] = [
     access: "admin",
     summary: "Keys, oldest first",
     tag: "admin",
-    query: PAGE_QUERY,
+    query: { ...PAGE_QUERY, account_id: Type.String() },
     answers: { 200: { description: "A page", schema: pageSchema(KeySchema) } },
     errors: [400, 503],
-    handle: async (context) => respondLong(context, await context.services.admin.keys(pageOf(context.query))),
+    async handle(context) {
+      const { services, query } = context;
+      return respondLong(context, await services.admin.keys(textsOf(query, ["account_id"]), pageOf(query)));
+    },
+  },
+  {
+    method: "get",
+    path: "/admin/v1/keys/:id",
+    access: "admin",
+    summary: "One key",
+    tag: "admin",
+    answers: { 200: { description: "The key, without its text", schema: KeySchema } },
+    errors: [404, 503],
+    handle: async ({ services, params }) => respondJson(await services.admin.key(params.id ?? "")),
   },
   {
     method: "patch",

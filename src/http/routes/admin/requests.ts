@@ -1,8 +1,11 @@
 import { Type } from "typebox";
-import { respondLong } from "../../respond.ts";
+import { PRICE_BUCKETS } from "../../../core/money/price.ts";
+import { OUTCOMES } from "../../../gateway/admin/filters.ts";
+import { PRICE_UNITS } from "../../../gateway/admin/request.ts";
+import { respondJson, respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { pageOf } from "./body.ts";
-import { PAGE_QUERY, pageSchema } from "./schemas.ts";
+import { pageOf, rangeOf, rangeQuery, textsOf } from "./body.ts";
+import { EntrySchema, PAGE_QUERY, pageSchema } from "./schemas.ts";
 
 const Seconds = Type.Number({ description: "Unix time in seconds, to the millisecond" });
 const NullableText = Type.Union([Type.String(), Type.Null()]);
@@ -14,10 +17,7 @@ const RequestSchema = Type.Object(
     key_id: Type.String(),
     model: Type.String({ description: "The one that served" }),
     provider: NullableText,
-    outcome: Type.String({
-      description:
-        "completed, cancelled, client_gone, process_died, expired, unwritten, unfinished_upstream, or the type of the error",
-    }),
+    outcome: Type.Enum([...OUTCOMES], { description: "An error by its type" }),
     credit: Type.Number({ description: "What was charged" }),
     cost: Type.Union([Type.Number(), Type.Null()], {
       description:
@@ -45,25 +45,66 @@ const RequestSchema = Type.Object(
   { title: "Request" },
 );
 
+const LineSchema = Type.Object({
+  bucket: Type.Enum([...PRICE_BUCKETS, "adjustment"], {
+    description: "`adjustment`: less was charged than the usage costs, as the flags say",
+  }),
+  quantity: Type.Integer({ description: "Tokens, or pieces" }),
+  price: Type.Union([Type.Number(), Type.Null()], {
+    description: "In USD, for one `unit`; null where it is not known any more, and for an adjustment",
+  }),
+  unit: Type.Union([Type.Enum([...PRICE_UNITS]), Type.Null()]),
+  credit: Type.Number(),
+});
+
+const RequestDetailSchema = Type.Object(
+  {
+    ...RequestSchema.properties,
+    lines: Type.Array(LineSchema, { description: "Quantity × price; their credit adds up to the charge" }),
+    ledger: Type.Array(EntrySchema, { description: "What the books have of it" }),
+    task_id: Type.Union([Type.String(), Type.Null()]),
+    hold: Type.Object({
+      amount: Type.Number({ description: "Credits that were set aside" }),
+      state: Type.Enum(["held", "settled", "voided"]),
+      created_at: Seconds,
+      ended_at: Type.Union([Seconds, Type.Null()]),
+    }),
+  },
+  { title: "RequestDetail" },
+);
+
 const FILTERS = ["id", "account_id", "key_id", "model", "provider", "outcome"] as const;
 
 /** Paid requests and how they ended. */
-export const requestsRoute: Route = {
-  method: "get",
-  path: "/admin/v1/requests",
-  access: "admin",
-  summary: "Paid requests that have ended, newest first",
-  tag: "admin",
-  query: { ...PAGE_QUERY, ...Object.fromEntries(FILTERS.map((name) => [name, Type.String()])) },
-  answers: { 200: { description: "A page", schema: pageSchema(RequestSchema) } },
-  errors: [400, 503],
-  async handle(context) {
-    const { services, query } = context;
-    const filter: { -readonly [Name in (typeof FILTERS)[number]]?: string } = {};
-    for (const name of FILTERS) {
-      const value = query.get(name);
-      if (value !== null) filter[name] = value;
-    }
-    return respondLong(context, await services.admin.requests(filter, pageOf(query)));
+export const requestRoutes: readonly Route[] = [
+  {
+    method: "get",
+    path: "/admin/v1/requests",
+    access: "admin",
+    summary: "Paid requests that have ended, newest first",
+    tag: "admin",
+    query: {
+      ...PAGE_QUERY,
+      ...Object.fromEntries(FILTERS.map((name) => [name, Type.String()])),
+      outcome: Type.Enum([...OUTCOMES]),
+      ...rangeQuery("Settled"),
+    },
+    answers: { 200: { description: "A page", schema: pageSchema(RequestSchema) } },
+    errors: [400, 503],
+    async handle(context) {
+      const { services, query } = context;
+      const filter = { ...textsOf(query, FILTERS), ...rangeOf(query) };
+      return respondLong(context, await services.admin.requests(filter, pageOf(query)));
+    },
   },
-};
+  {
+    method: "get",
+    path: "/admin/v1/requests/:id",
+    access: "admin",
+    summary: "One paid request that has ended, and how its charge came about",
+    tag: "admin",
+    answers: { 200: { description: "The request", schema: RequestDetailSchema } },
+    errors: [404, 503],
+    handle: async ({ services, params }) => respondJson(await services.admin.request(params.id ?? "")),
+  },
+];

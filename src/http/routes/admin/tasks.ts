@@ -1,10 +1,9 @@
 import { Type } from "typebox";
-import { GatewayError } from "../../../core/errors.ts";
 import { TASK_ERRORS, TASK_KINDS, TASK_STATES } from "../../../core/task.ts";
 import type { TaskFilter } from "../../../gateway/admin/tasks.ts";
 import { respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { pageOf } from "./body.ts";
+import { pageOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
 import { PAGE_QUERY, pageSchema } from "./schemas.ts";
 
 const Seconds = Type.Number({ description: "Unix time in seconds, to the millisecond" });
@@ -42,67 +41,38 @@ const TaskSchema = Type.Object(
 );
 
 const TEXTS = ["id", "account_id", "key_id", "model", "provider"] as const;
-const MAX_SEC = 253_402_300_799;
 
 /** Tasks and their state. */
-export const tasksRoute: Route = {
-  method: "get",
-  path: "/admin/v1/tasks",
-  access: "admin",
-  summary: "Tasks of images and videos, newest first",
-  tag: "admin",
-  query: {
-    ...PAGE_QUERY,
-    ...Object.fromEntries(TEXTS.map((name) => [name, Type.String()])),
-    kind: Type.Enum([...TASK_KINDS]),
-    status: Type.Enum([...TASK_STATES]),
-    from: Type.Number({ description: "Created then or later; Unix time in seconds" }),
-    to: Type.Number({ description: "Created before then" }),
+export const taskRoutes: readonly Route[] = [
+  {
+    method: "get",
+    path: "/admin/v1/tasks",
+    access: "admin",
+    summary: "Tasks of images and videos, newest first",
+    tag: "admin",
+    query: {
+      ...PAGE_QUERY,
+      ...Object.fromEntries(TEXTS.map((name) => [name, Type.String()])),
+      kind: Type.Enum([...TASK_KINDS]),
+      status: Type.Enum([...TASK_STATES]),
+      ...rangeQuery("Created"),
+    },
+    answers: { 200: { description: "A page", schema: pageSchema(TaskSchema) } },
+    errors: [400, 503],
+    async handle(context) {
+      const { services, query } = context;
+      return respondLong(context, await services.admin.tasks(filterOf(query), pageOf(query)));
+    },
   },
-  answers: { 200: { description: "A page", schema: pageSchema(TaskSchema) } },
-  errors: [400, 503],
-  async handle(context) {
-    const { services, query } = context;
-    return respondLong(context, await services.admin.tasks(filterOf(query), pageOf(query)));
-  },
-};
+];
 
 function filterOf(query: URLSearchParams): TaskFilter {
-  const filter: { -readonly [Name in keyof TaskFilter]: TaskFilter[Name] } = {};
-  for (const name of TEXTS) {
-    const value = query.get(name);
-    if (value !== null) filter[name] = value;
-  }
   const kind = wordOf(query, "kind", TASK_KINDS);
-  if (kind !== undefined) filter.kind = kind;
   const status = wordOf(query, "status", TASK_STATES);
-  if (status !== undefined) filter.status = status;
-  const fromMs = timeOf(query, "from");
-  if (fromMs !== undefined) filter.fromMs = fromMs;
-  const toMs = timeOf(query, "to");
-  if (toMs !== undefined) filter.toMs = toMs;
-  return filter;
-}
-
-function wordOf<Word extends string>(
-  query: URLSearchParams,
-  name: string,
-  words: readonly Word[],
-): Word | undefined {
-  const value = query.get(name);
-  if (value === null) return undefined;
-  const word = words.find((one) => one === value);
-  if (word !== undefined) return word;
-  throw new GatewayError("invalid_request_error", `${name} must be one of ${words.join(", ")}.`, {
-    param: name,
-  });
-}
-
-/** A time of the query in milliseconds. */
-function timeOf(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
-  if (text === null) return undefined;
-  const seconds = /^\d{1,12}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
-  if (seconds <= MAX_SEC) return Math.round(seconds * 1000);
-  throw new GatewayError("invalid_request_error", `${name} must be a Unix time in seconds.`, { param: name });
+  return {
+    ...textsOf(query, TEXTS),
+    ...rangeOf(query),
+    ...(kind === undefined ? {} : { kind }),
+    ...(status === undefined ? {} : { status }),
+  };
 }

@@ -38,7 +38,7 @@ async function greeted(
       firstAccount: async () => ({ accountId: "acct_1", key: "sk-1" }),
       admin: {
         accounts: async () => ({
-          data: [{ id: "acct_9", name: "default", balance: 1, held: 0 }],
+          data: [{ id: "acct_9", name: "default", status: "active", balance: 1, held: 0, created_at: 1 }],
           next: null,
         }),
       },

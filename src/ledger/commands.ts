@@ -26,9 +26,12 @@ export type MoneyCommand = Grant | HoldCredit | Settle | Void | TaskCommand;
 /** Commands that write a fact and move no credit: one statement each. */
 export type RecordCommand =
   | CreateAccount
+  | RenameAccount
+  | CloseAccount
   | IssueKey
   | ChangeKey
   | RevokeKey
+  | RevokeKeys
   | Remember
   | Heartbeat
   | Leave
@@ -93,6 +96,22 @@ export interface CreateAccount {
   readonly nowMs: number;
 }
 
+export interface RenameAccount {
+  readonly kind: "rename_account";
+  readonly account: string;
+  readonly name: string;
+}
+
+/**
+ * Closes an account for ever: no hold is made of it any more, no task of it is begun, no credit is given to it. What it
+ * holds already is charged or freed as ever.
+ */
+export interface CloseAccount {
+  readonly kind: "close_account";
+  readonly account: string;
+}
+
+/** Issues a key of an account that is open. */
 export interface IssueKey {
   readonly kind: "issue_key";
   readonly key: string;
@@ -127,6 +146,13 @@ export interface ChangeKey {
 export interface RevokeKey {
   readonly kind: "revoke_key";
   readonly key: string;
+  readonly nowMs: number;
+}
+
+/** Revokes all keys of an account. */
+export interface RevokeKeys {
+  readonly kind: "revoke_keys";
+  readonly account: string;
   readonly nowMs: number;
 }
 
@@ -176,7 +202,10 @@ export interface Ping {
 export interface Answers extends TaskAnswers {
   grant:
     | { readonly ok: true; readonly balance: MicroCredits }
-    | { readonly ok: false; readonly reason: "unknown_account" | "below_held" | "too_large" | "other_grant" };
+    | {
+        readonly ok: false;
+        readonly reason: "unknown_account" | "closed" | "below_held" | "too_large" | "other_grant";
+      };
   hold:
     | { readonly ok: true; readonly amount: MicroCredits; readonly outputTokens?: number }
     | { readonly ok: false; readonly reason: HoldRefusal };
@@ -186,9 +215,13 @@ export interface Answers extends TaskAnswers {
     | { readonly ok: false; readonly reason: "unknown_hold" };
   void: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_hold" | "settled" };
   create_account: { readonly ok: true };
+  rename_account: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_account" };
+  close_account: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_account" };
+  /** Also for an account that is closed. */
   issue_key: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_account" };
   change_key: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_key" };
   revoke_key: { readonly ok: true } | { readonly ok: false; readonly reason: "unknown_key" };
+  revoke_keys: { readonly ok: true };
   /** The value in force: this one, or the earlier one. */
   remember: { readonly ok: true; readonly value: string };
   heartbeat: { readonly ok: true };

@@ -11,6 +11,8 @@ export interface OpenHolds {
     command: HoldCredit,
     direct: (command: HoldCredit) => Promise<AnswerTo<HoldCredit>>,
   ): AnswerTo<HoldCredit> | Promise<AnswerTo<HoldCredit>>;
+  /** How many there are. */
+  count(): number;
   /** What they hold of accounts and of keys, by id, beyond what the tables say is held. */
   held(): Held;
   /** Voids for those whose process is not `bootId`, and for those whose time was over at `steadyMs`. */

@@ -32,6 +32,20 @@ export function recordStatement(build: Database, engine: Engine, command: Record
         .values({ id: command.account, name: command.name, created_at_ms: BigInt(command.nowMs) })
         .onConflict((conflict) => conflict.column("id").doNothing())
         .compile();
+    case "rename_account":
+      return build
+        .updateTable("accounts")
+        .set({ name: command.name })
+        .where("id", "=", command.account)
+        .returning("id")
+        .compile();
+    case "close_account":
+      return build
+        .updateTable("accounts")
+        .set({ status: "disabled" })
+        .where("id", "=", command.account)
+        .returning("id")
+        .compile();
     case "issue_key":
       return issueKey(build, command);
     case "change_key":
@@ -42,6 +56,13 @@ export function recordStatement(build: Database, engine: Engine, command: Record
         .set((key) => ({ revoked_at_ms: key.fn.coalesce("revoked_at_ms", key.val(BigInt(command.nowMs))) }))
         .where("id", "=", command.key)
         .returning("id")
+        .compile();
+    case "revoke_keys":
+      return build
+        .updateTable("keys")
+        .set({ revoked_at_ms: BigInt(command.nowMs) })
+        .where("account_id", "=", command.account)
+        .where("revoked_at_ms", "is", null)
         .compile();
     case "remember":
       return build
@@ -92,6 +113,9 @@ export function recordAnswer(
   rows: readonly Readonly<Record<string, unknown>>[],
 ): AnswerTo<RecordCommand> {
   switch (command.kind) {
+    case "rename_account":
+    case "close_account":
+      return rows.length === 0 ? { ok: false, reason: "unknown_account" } : { ok: true };
     case "issue_key":
       return rows.length === 0 ? { ok: false, reason: "unknown_account" } : { ok: true };
     case "change_key":
@@ -115,7 +139,7 @@ function leaseEnd(engine: Engine, command: Heartbeat): RawBuilder<bigint> {
   return sql<bigint>`${storeTime(engine, command.steadyMs)} + ${sql.lit(command.leaseMs)}`;
 }
 
-/** A key that was issued before is returned as it is; one of an unknown account gives no row. */
+/** A key that was issued before is returned as it is; one of an account that is unknown or closed gives no row. */
 function issueKey(build: Database, command: IssueKey): CompiledQuery {
   const { key, account, name, hash, hint, models, budget, limits, routes, expiresAtMs, nowMs } = command;
   const row: RowOf<typeof ISSUED_KEYS> = {
@@ -134,7 +158,8 @@ function issueKey(build: Database, command: IssueKey): CompiledQuery {
     createdAtMs: nowMs,
   };
   return sql`insert into keys (${sql.raw(columnList(ISSUED_KEYS))})
-    select ${typedValues(ISSUED_KEYS, row)} from accounts where id = ${account}
+    select ${typedValues(ISSUED_KEYS, row)} from accounts
+    where id = ${account} and (status = 'active' or exists (select 1 from keys where keys.id = ${key}))
     on conflict (id) do update set id = keys.id returning id`.compile(build);
 }
 

@@ -162,8 +162,11 @@ export interface TaskAnswers {
     | { readonly ok: false; readonly reason: HoldRefusal | "too_many_pending" };
   claim:
     | { readonly ok: true; readonly epoch: number }
-    /** `taken`: another process has it, or it has another epoch or provider now; `full`: the provider has as many as it may. */
-    | { readonly ok: false; readonly reason: "taken" | "ended" | "deadline" | "full" };
+    /**
+     * `taken`: another process has it, or it has another epoch or provider now; `full`: the provider has as many as it
+     * may; `closed`: it is pending, and its account is closed.
+     */
+    | { readonly ok: false; readonly reason: "taken" | "ended" | "deadline" | "full" | "closed" };
   /** `full`: the provider that the task was to go to has as many as it may. */
   attempt: Taken | Lost | { readonly ok: false; readonly reason: "full" };
   note_refusal: Taken | Lost;

@@ -35,7 +35,7 @@ const REST_MS = 10_000;
 
 /** Claims of this process; none at first. `onEnd` is called when a run has ended and left room for another. */
 export function createClaims(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: () => void): Claims {
-  const { clock, log } = parts;
+  const { writer, clock, log, endings } = parts;
   const gone = new AbortController();
   const runParts: RunParts = { ...parts, graceMs: GRACE_MS, gone: gone.signal };
   const runs = new Map<string, Run>();
@@ -47,6 +47,20 @@ export function createClaims(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: (
     runs.delete(id);
     if (end === "released") resting.set(id, clock.steadyMs() + REST_MS);
     onEnd();
+  };
+
+  /** A task that was pending when its account was closed, and that nobody has cancelled since. */
+  const cancel = async ({ task: { id, accountId, keyId, holdId } }: Picked): Promise<void> => {
+    const command = { kind: "cancel", task: id, account: accountId, key: keyId, hold: holdId } as const;
+    try {
+      const { ok } = await writer.submit({ ...command, nowMs: clock.nowMs() });
+      if (ok) endings.ended(id);
+    } catch (error) {
+      log.error("a task of a closed account could not be cancelled", {
+        task: id,
+        error: describeError(error),
+      });
+    }
   };
 
   return {
@@ -77,6 +91,7 @@ export function createClaims(parts: Omit<RunParts, "graceMs" | "gone">, onEnd: (
       }
       if (claim?.ok !== true) {
         runs.delete(id);
+        if (claim?.reason === "closed") await cancel(picked);
         return claim?.reason === "taken" ? "taken" : undefined;
       }
       const running = runToEnd(id, run);

@@ -59,6 +59,17 @@ describeAtStations("the scheduler", ({ runOf, started, station }) => {
       expect(process.logs.join()).toContain("moon");
     });
 
+    test("is cancelled in place of being begun once its account is closed", async () => {
+      const process = await started();
+      const task = await process.submit({ minPendingMs: 1_000 });
+      await station().writer.submit({ kind: "close_account", account: "a" });
+      const ended = process.tasks.ended(task, NEVER);
+      await station().passing(async () => (await state(task)) === "cancelled", 10_000);
+      expect((await ended).state).toBe("cancelled");
+      expect(process.runs.size).toBe(0);
+      expect(await station().account()).toEqual({ balance: CREDIT, held: 0n });
+    });
+
     test("waits while it is not to be begun yet, and begins then", async () => {
       const process = await started();
       const task = await process.submit({ minPendingMs: 1_000 });

@@ -7,10 +7,12 @@ import { kyselyOver } from "../../src/db/sqlite.ts";
 import { openForWriting } from "../../src/db/sqlite-file.ts";
 import type {
   AnswerTo,
+  CloseAccount,
   Command,
   Grant,
   HoldCredit,
   IssueKey,
+  RevokeKeys,
   Settle,
   Void,
 } from "../../src/ledger/commands.ts";
@@ -54,6 +56,10 @@ export interface TestBooks extends Commands, TaskCommands {
 export interface Commands {
   createAccount(name: string): Command;
   issueKey(name: string, more?: Partial<IssueKey>): IssueKey;
+  /** Closes an account, `a` unless told otherwise. */
+  close(name?: string): CloseAccount;
+  /** Revokes the keys of the account `a`. */
+  revokeKeys(nowMs: number): RevokeKeys;
   grant(cause: string, amount: bigint, more?: Partial<Grant>): Grant;
   hold(name: string, amount: bigint, more?: Partial<HoldCredit>): HoldCredit;
   settle(name: string, used: bigint, more?: Partial<Settle>): Settle;
@@ -157,6 +163,8 @@ export function commandsFor(id: (name: string) => string): Commands {
       nowMs: 1,
       ...more,
     }),
+    close: (name = "a") => ({ kind: "close_account", account: id(name) }),
+    revokeKeys: (nowMs) => ({ kind: "revoke_keys", account: id("a"), nowMs }),
     grant: (cause, amount, more = {}) => ({
       kind: "grant",
       cause: id(cause),

@@ -10,6 +10,7 @@ import { openJournaledBooks, type Place } from "../simulation/journaled-books.ts
 import { type Fate, type KeptBooks, openKeptBooks } from "../simulation/kept-books.ts";
 import { createLedgerModel } from "../simulation/ledger-model.ts";
 import { openMemoryStore } from "../simulation/sqlite-memory.ts";
+import { messageOf } from "../tasks/station.ts";
 import { commandsFor } from "./books.ts";
 import { taskCommandsFor } from "./task-commands.ts";
 
@@ -224,4 +225,20 @@ test("rows that were asked for before others were dropped are not taken: what wa
   expect(await early).toEqual({ ok: false, reason: "insufficient_credits" });
   expect(await keeper.compare()).toEqual([]);
   database.close();
+});
+
+test("an account is closed in memory, too, though the answer to its closing was lost and it is not sent again", async () => {
+  let fate: Fate = "done";
+  const books = await openKeptBooks(await openMemoryStore(), () => fate);
+  const { createAccount, issueKey, grant, hold, close, revokeKeys } = commandsFor((name) => name);
+  await books.keeper().execute([createAccount("a"), issueKey("k"), grant("g", 10n)]);
+  expect(await books.keeper().hold(hold("before", 1n))).toEqual({ ok: true, amount: 1n });
+  for (const closing of [close(), revokeKeys(2)]) {
+    fate = "lost after";
+    expect(await messageOf(books.keeper().execute([closing]))).toContain("died");
+    fate = "done";
+    await books.keeper().execute([{ kind: "ping" }]);
+    expect(await books.keeper().hold(hold("after", 1n))).toEqual({ ok: false, reason: "key_not_live" });
+    expect(await books.keeper().compare()).toEqual([]);
+  }
 });

@@ -48,6 +48,11 @@ describeOnEngines("a grant", (engine) => {
         command: () => books.grant("x", 1n, { account: "nobody" }),
         reason: "unknown_account",
       },
+      {
+        name: "to a closed account",
+        command: () => books.grant("x", 1n, { account: books.id("closed") }),
+        reason: "closed",
+      },
       { name: "that takes back what is held", command: () => books.grant("x", -7n), reason: "below_held" },
       {
         name: "of more than an account can have",
@@ -58,6 +63,7 @@ describeOnEngines("a grant", (engine) => {
     for (const { name, command, reason } of refusals) {
       test(name, async () => {
         await books.apply(books.createAccount("b"), books.grant("g", 10n), books.hold("h", 4n));
+        await books.apply(books.createAccount("closed"), books.close("closed"));
         expect(await books.run(command())).toEqual({ ok: false, reason });
         expect(await books.account()).toEqual({ balance: 10n, held: 4n });
         expect(await books.account("b")).toEqual({ balance: 0n, held: 0n });
@@ -71,6 +77,15 @@ describeOnEngines("a grant", (engine) => {
     expect(await books.run(books.grant("g", -1n))).toEqual({ ok: false, reason: "below_held" });
     await books.run(books.grant("first", 1n));
     expect(await books.run(books.grant("g", -1n))).toEqual({ ok: true, balance: 0n });
+    await books.audit();
+  });
+
+  test("can take back what a closed account has left, and is answered as before it was closed", async () => {
+    await books.apply(books.grant("g", 10n), books.hold("h", 4n));
+    await books.run(books.close());
+    expect(await books.run(books.grant("g", 10n))).toEqual({ ok: true, balance: 10n });
+    expect(await books.run(books.grant("back", -6n))).toEqual({ ok: true, balance: 4n });
+    expect(await books.run(books.settle("h", 4n))).toEqual({ ok: true, charged: 4n });
     await books.audit();
   });
 

@@ -96,6 +96,17 @@ describeOnEngines("a hold", (engine) => {
         make: () => books.apply({ kind: "revoke_key", key: books.id("k"), nowMs: 1 }, books.hold("h", 1n)),
       },
       {
+        name: "on an account that was closed while it was in memory",
+        make: async () => {
+          await books.apply(books.hold("before", 1n), books.voided("before"));
+          await books.run(books.close());
+        },
+      },
+      {
+        name: "on an account that was closed in the same batch before it",
+        make: () => books.apply(books.close(), books.hold("h", 1n)),
+      },
+      {
         name: "with a key at its last moment",
         make: () => books.run(books.issueKey("other", issue)),
         more: () => ({ key: books.id("other"), nowMs: 10 }),
@@ -139,10 +150,9 @@ describeOnEngines("a hold", (engine) => {
     expect(await books.run(command)).toMatchObject({ ok: true });
   });
 
-  test("ends as it should when its key was revoked and its account disabled meanwhile", async () => {
+  test("ends as it should when its key was revoked and its account closed meanwhile", async () => {
     await books.run(books.hold("h", 60n));
-    await books.run({ kind: "revoke_key", key: books.id("k"), nowMs: 2 });
-    await books.execute(`update accounts set status = 'disabled' where id = '${books.id("a")}'`);
+    await books.apply(books.close(), books.revokeKeys(2));
     expect(await books.run(books.settle("h", 25n))).toEqual({ ok: true, charged: 25n });
     expect(await books.key()).toEqual({ spent: 25n, held: 0n });
     await books.audit();

@@ -108,6 +108,24 @@ describeOnEngines("a key", (engine) => {
     expect(await row()).toMatchObject({ name: "other", revoked_at_ms: 5n });
   });
 
+  test("ends with its account, once, and no other is issued then", async () => {
+    await books.apply(books.issueKey("new"), books.issueKey("gone"));
+    await books.run({ kind: "revoke_key", key: books.id("gone"), nowMs: 3 });
+    await books.apply(books.createAccount("b"), books.issueKey("theirs", { account: books.id("b") }));
+    const closing = [books.close(), books.revokeKeys(5)] as const;
+    expect(await books.apply(...closing, books.issueKey("late"))).toEqual([
+      { answer: { ok: true } },
+      { answer: { ok: true } },
+      { answer: { ok: false, reason: "unknown_account" } },
+    ]);
+    await books.apply(books.close(), books.revokeKeys(9));
+    const revoked = async (name: string) => (await books.row("keys", "id", books.id(name))).revoked_at_ms;
+    expect([await revoked("new"), await revoked("gone"), await revoked("theirs")]).toEqual([5n, 3n, null]);
+    // One that was issued before is answered as it was then.
+    expect(await books.run(books.issueKey("new"))).toEqual({ ok: true });
+    expect(await books.run(books.close("nobody's"))).toEqual({ ok: false, reason: "unknown_account" });
+  });
+
   describe("that nobody knows", () => {
     test("is not issued for an unknown account", async () => {
       expect(await books.run(books.issueKey("new", { account: "nobody" }))).toEqual({

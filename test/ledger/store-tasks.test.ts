@@ -87,6 +87,13 @@ describeOnEngines("a task", (engine) => {
       await books.audit();
     });
 
+    test("is not there once its account is closed, also in the same batch", async () => {
+      const outcomes = await books.apply(books.submit("x", 5n), books.close(), books.submit("y", 5n));
+      expect(ofAnswers(outcomes).at(-1)).toEqual(no("key_not_live"));
+      expect(await told(books.submit("z", 5n))).toEqual(no("key_not_live"));
+      await books.audit();
+    });
+
     test("is one too many when as many of the account wait as may, in one batch and in many", async () => {
       const submit = (name: string) => books.submit(name, 1n, { maxPending: 3 });
       const one = await books.apply(submit("x1"), submit("x2"), submit("x3"), submit("x4"));
@@ -231,6 +238,19 @@ describeOnEngines("a task", (engine) => {
       expect(await told(books.renew("x", 600_000))).toEqual(LOST);
       expect(await told(books.claim("x", { seenEpoch: 1, boot: "b2" }))).toEqual({ ok: true, epoch: 2 });
       expect(await told(books.release("x"))).toEqual(LOST);
+      await books.audit();
+    });
+
+    test("is not begun once its account is closed, but cancelled; one that runs goes on and is charged", async () => {
+      await books.run(books.submit("y", 5n));
+      await books.run(books.claim("y", { leaseMs: 600_000 }));
+      await books.run(books.close());
+      expect(await told(books.claim("x"))).toEqual(no("closed"));
+      expect(await told(books.cancel("x"))).toEqual({ ok: true });
+      expect(await told(books.release("y"))).toEqual({ ok: true });
+      expect(await told(books.claim("y", { seenEpoch: 1, boot: "b2" }))).toEqual({ ok: true, epoch: 2 });
+      expect(await told(books.finish("y", 4n, { epoch: 2 }))).toEqual({ ok: true, charged: 4n });
+      expect(await books.account()).toEqual({ balance: 96n, held: 0n });
       await books.audit();
     });
 

@@ -10,6 +10,7 @@ type Step =
   | { readonly do: "issue"; readonly who: number; readonly budget: number | null; readonly expires: boolean }
   | { readonly do: "change"; readonly key: number; readonly budget: number | null }
   | { readonly do: "revoke"; readonly key: number }
+  | { readonly do: "close" | "revoke all"; readonly who: number }
   | { readonly do: "hold"; readonly hold: HoldStep }
   | { readonly do: "settle"; readonly at: number; readonly used: "as held" | number }
   | { readonly do: "void"; readonly at: number; readonly outcome: number }
@@ -60,6 +61,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({ do: fc.constant("revoke" as const), key: fc.integer({ min: 2, max: 9 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom("close" as const, "revoke all" as const),
+      // Mostly the account that comes late or never: with the others' goes much of what a history tries.
+      who: fc.oneof({ weight: 5, arbitrary: fc.constant(2) }, { weight: 1, arbitrary: fc.nat(1) }),
+    }),
   },
   { weight: 9, arbitrary: fc.record({ do: fc.constant("hold" as const), hold: holdStep }) },
   {
@@ -169,6 +178,10 @@ function commandOf(world: World, next: Step, nowMs: number): Command {
       };
     case "revoke":
       return { kind: "revoke_key", key: key(next.key), nowMs };
+    case "close":
+      return { kind: "close_account", account: world.accountId(next.who) };
+    case "revoke all":
+      return { kind: "revoke_keys", account: world.accountId(next.who), nowMs };
     case "hold":
       return holdOf(world, next.hold, nowMs);
     case "settle":

@@ -21,6 +21,7 @@ const GIVEN_UP = new Set(["process_died", "expired", "unwritten", "unfinished_up
 export interface ModelAccount {
   balance: bigint;
   held: bigint;
+  closed?: true;
 }
 
 /** A key of the model. */
@@ -78,7 +79,10 @@ export function createLedgerModel(storeMs?: () => number, elsewhere: Elsewhere =
   const grants = new Map<string, ModelGrant>();
 
   const issueKey = (command: IssueKey): Answer => {
-    if (!accounts.has(command.account)) return { ok: false, reason: "unknown_account" };
+    const account = accounts.get(command.account);
+    const isOpen = account !== undefined && account.closed === undefined;
+    if (account === undefined || !(isOpen || keys.has(command.key)))
+      return { ok: false, reason: "unknown_account" };
     if (!keys.has(command.key))
       keys.set(command.key, {
         account: command.account,
@@ -107,6 +111,7 @@ export function createLedgerModel(storeMs?: () => number, elsewhere: Elsewhere =
         : { ok: false, reason: "other_grant" };
     const account = accounts.get(command.account);
     if (account === undefined) return { ok: false, reason: "unknown_account" };
+    if (account.closed === true && command.amount > 0n) return { ok: false, reason: "closed" };
     const balanceAfter = account.balance + command.amount;
     if (balanceAfter < account.held + idle("account_id", command.account))
       return { ok: false, reason: "below_held" };
@@ -128,6 +133,7 @@ export function createLedgerModel(storeMs?: () => number, elsewhere: Elsewhere =
   const mayUse = ({ account, key: id, nowMs }: HoldCredit | SubmitTask): boolean => {
     const key = keys.get(id);
     if (!accounts.has(account) || key === undefined || key.account !== account) return false;
+    if (accounts.get(account)?.closed === true) return false;
     if (mayBeAsBefore(id)) return true;
     if (key.revoked) return false;
     return key.expiresAtMs === null || nowMs < key.expiresAtMs;
@@ -196,7 +202,8 @@ export function createLedgerModel(storeMs?: () => number, elsewhere: Elsewhere =
     if (isGivenUp) held.lost = held.expectedCost;
   };
 
-  const tasks = createTaskModel({ holds, mayUse, reserve, charge, free }, storeMs);
+  const isClosed = (account: string): boolean => accounts.get(account)?.closed === true;
+  const tasks = createTaskModel({ holds, isClosed, mayUse, reserve, charge, free }, storeMs);
 
   const settle = (command: Settle): Answer => {
     const held = holds.get(command.hold);
@@ -234,6 +241,15 @@ export function createLedgerModel(storeMs?: () => number, elsewhere: Elsewhere =
         key.revoked = true;
         return { ok: true };
       }
+      case "close_account": {
+        const account = accounts.get(command.account);
+        if (account === undefined) return { ok: false, reason: "unknown_account" };
+        account.closed = true;
+        return { ok: true };
+      }
+      case "revoke_keys":
+        for (const key of keys.values()) if (key.account === command.account) key.revoked = true;
+        return { ok: true };
       case "grant":
         return grant(command);
       case "hold":

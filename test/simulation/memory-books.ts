@@ -61,8 +61,19 @@ function writeDown({ accounts, keys, tasks }: BooksState, command: RecordCommand
       if (endedAtMs !== null && endedAtMs < command.beforeMs && filesUntilMs === null) tasks.delete(id);
   if (command.kind === "create_account" && !accounts.has(command.account))
     accounts.set(command.account, { id: command.account, status: "active", balance: 0n, held: 0n });
+  if (command.kind === "close_account") {
+    const account = accounts.get(command.account);
+    if (account === undefined) return recordAnswer(command, []);
+    accounts.set(account.id, { ...account, status: "disabled" });
+  }
+  if (command.kind === "revoke_keys")
+    for (const key of keys.values())
+      if (key.account === command.account)
+        keys.set(key.id, { ...key, revokedAtMs: key.revokedAtMs ?? command.nowMs });
   if (command.kind === "issue_key") {
-    if (!accounts.has(command.account)) return recordAnswer(command, []);
+    const status = accounts.get(command.account)?.status;
+    if (status !== "active" && !(status !== undefined && keys.has(command.key)))
+      return recordAnswer(command, []);
     if (!keys.has(command.key)) {
       const { key: id, account, budget, expiresAtMs } = command;
       keys.set(id, { id, account, budget, expiresAtMs, revokedAtMs: null, spent: 0n, held: 0n });

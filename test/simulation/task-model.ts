@@ -38,6 +38,8 @@ export interface ModelTask {
 /** What a task does to money. */
 interface Money {
   readonly holds: ReadonlyMap<string, ModelHold>;
+  /** Whether the account was closed. */
+  isClosed(account: string): boolean;
   mayUse(command: HoldCredit | SubmitTask): boolean;
   reserve(command: HoldCredit | SubmitTask, task: string | null): ModelHold | HoldRefusal;
   charge(held: ModelHold, used: bigint): void;
@@ -131,6 +133,7 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
     if (task === undefined || task.endedAtMs !== null) return no("ended");
     const isMine = task.owner === command.boot && task.provider === command.provider;
     if (isMine && task.epoch === command.seenEpoch + 1) return { ok: true, epoch: task.epoch };
+    if (task.state === "pending" && money.isClosed(task.account)) return no("closed");
     if (task.epoch !== command.seenEpoch) return no("taken");
     const nowMs = storeMs?.() ?? command.steadyMs;
     const isDead = task.leaseUntilMs <= nowMs || (command.alone && task.owner !== command.boot);

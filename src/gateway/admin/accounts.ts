@@ -1,23 +1,30 @@
+import type { Selectable } from "kysely";
 import type { Clock } from "../../core/time/clock.ts";
-import { creditsNumber, type MicroCredits, parseCredits } from "../../core/money/credits.ts";
+import { creditsNumber, parseCredits } from "../../core/money/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import type { Random } from "../../core/random.ts";
-import type { Database } from "../../db/schema.ts";
+import type { AccountsTable, Database } from "../../db/schema.ts";
 import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
 import type { StoreReader } from "../store-read.ts";
 import { type EntryView, listEntries } from "./entries.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
 import type { TimeRange } from "./time-range.ts";
-import { notFound } from "./views.ts";
+import { closedAccount, notFound } from "./views.ts";
+
+/** Whether an account can be used. A closed one is never opened again. */
+export const ACCOUNT_STATUSES = ["active", "closed"] as const;
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number];
 
 /** An account as the admin interface shows it; money in credits. */
 export interface AccountView {
   readonly id: string;
   readonly name: string;
+  readonly status: AccountStatus;
   readonly balance: number;
   readonly held: number;
+  readonly created_at: number;
 }
 
 /** The operator's use cases for accounts and their credit. */
@@ -25,6 +32,7 @@ export interface AccountAdmin {
   createAccount(name: string): Promise<AccountView>;
   accounts(page: PageRequest): Promise<Page<AccountView>>;
   account(id: string): Promise<AccountView>;
+  renameAccount(id: string, name: string): Promise<AccountView>;
   /** Gives or takes credit; the same idempotency key does it once. */
   grant(grant: {
     readonly accountId: string;
@@ -59,11 +67,7 @@ export function createAccountAdmin({
 }: AccountParts): AccountAdmin {
   const account = async (id: string): Promise<AccountView> => {
     const row = await read(() =>
-      database
-        .selectFrom("accounts")
-        .select(["id", "name", "balance", "held"])
-        .where("id", "=", id)
-        .executeTakeFirst(),
+      database.selectFrom("accounts").select(COLUMNS).where("id", "=", id).executeTakeFirst(),
     );
     if (row === undefined) throw notFound("account", id);
     return accountView(row, await held());
@@ -78,11 +82,16 @@ export function createAccountAdmin({
       return account(id);
     },
 
+    async renameAccount(id, name) {
+      await writer.submit({ kind: "rename_account", account: id, name });
+      return account(id);
+    },
+
     async accounts({ after, limit }) {
       const rows = await read(() =>
         database
           .selectFrom("accounts")
-          .select(["seq", "id", "name", "balance", "held"])
+          .select(["seq", ...COLUMNS])
           .where("seq", ">", readCursor(after) ?? 0n)
           .orderBy("seq")
           .limit(limit + 1)
@@ -121,21 +130,32 @@ export function createAccountAdmin({
   };
 }
 
+const COLUMNS = ["id", "name", "status", "balance", "held", "created_at_ms"] as const;
+
 function accountView(
-  { id, name, balance, held }: { id: string; name: string; balance: MicroCredits; held: MicroCredits },
+  row: Pick<Selectable<AccountsTable>, (typeof COLUMNS)[number]>,
   { accounts }: Held,
 ): AccountView {
-  const inAll = held + (accounts.get(id) ?? 0n);
-  return { id, name, balance: creditsNumber(balance), held: creditsNumber(inAll) };
+  const { id, name, status, balance, held } = row;
+  return {
+    id,
+    name,
+    status: status === "active" ? "active" : "closed",
+    balance: creditsNumber(balance),
+    held: creditsNumber(held + (accounts.get(id) ?? 0n)),
+    created_at: Number(row.created_at_ms) / 1000,
+  };
 }
 
 function grantRefusal(
-  reason: "unknown_account" | "below_held" | "too_large" | "other_grant",
+  reason: "unknown_account" | "closed" | "below_held" | "too_large" | "other_grant",
   accountId: string,
 ): GatewayError {
   switch (reason) {
     case "unknown_account":
       return notFound("account", accountId);
+    case "closed":
+      return closedAccount();
     case "below_held":
       return new GatewayError(
         "conflict_error",

@@ -9,7 +9,7 @@ import type { Writer } from "../../ledger/writer.ts";
 import type { StoreReader } from "../store-read.ts";
 import type { Named } from "./filters.ts";
 import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
-import { notFound, toSeconds } from "./views.ts";
+import { closedAccount, notFound, toSeconds } from "./views.ts";
 
 /** A key as the admin interface shows it: never the key itself. */
 export interface KeyView {
@@ -99,6 +99,11 @@ export function createKeyAdmin({
     return keyView(row, await held());
   };
 
+  const isAccount = async (id: string): Promise<boolean> => {
+    const one = database.selectFrom("accounts").select("id").where("id", "=", id);
+    return (await read(() => one.executeTakeFirst())) !== undefined;
+  };
+
   return {
     async issueKey({ accountId, name, models, budget, limits, routes, expiresAtSec }) {
       checkModels(models ?? [], isModel);
@@ -117,7 +122,7 @@ export function createKeyAdmin({
         expiresAtMs: expiresAtSec === null ? null : expiresAtSec * 1000,
         nowMs: clock.nowMs(),
       });
-      if (!answer.ok) throw notFound("account", accountId);
+      if (!answer.ok) throw (await isAccount(accountId)) ? closedAccount() : notFound("account", accountId);
       return { ...(await key(issued.keyId)), key: issued.text };
     },
 

@@ -13,10 +13,18 @@ export interface AuditReport {
   readonly checks: readonly Check[];
 }
 
+/** An audit, and when it ended. */
+export interface AuditEnd {
+  readonly atMs: number;
+  readonly report: AuditReport;
+}
+
 /** Checks the books without blocking the writer. */
 export interface Audit {
   /** Checks what is new since the last audit, or everything when `full`. Calls at the same time share one run. */
   run(full: boolean): Promise<AuditReport>;
+  /** The last that has ended in this process. */
+  last(): AuditEnd | undefined;
 }
 
 /** Checks one snapshot of the store. */
@@ -41,6 +49,7 @@ export interface AuditParts {
 /** An audit by `auditor`. It stores marks of what it found right, from which the next one goes on. */
 export function createAudit({ auditor, current, openHolds, writer, clock, thereSinceMs }: AuditParts): Audit {
   const running = new Map<boolean, Promise<AuditReport>>();
+  let last: AuditEnd | undefined;
 
   const run = async (full: boolean): Promise<AuditReport> => {
     await current();
@@ -61,7 +70,9 @@ export function createAudit({ auditor, current, openHolds, writer, clock, thereS
     }
     await flush();
     const all = [...checks, ...beside];
-    return { ok: all.every((check) => check.ok), checks: all };
+    const report = { ok: all.every((check) => check.ok), checks: all };
+    last = { atMs: clock.nowMs(), report };
+    return report;
   };
 
   return {
@@ -70,6 +81,7 @@ export function createAudit({ auditor, current, openHolds, writer, clock, thereS
       running.set(full, shared);
       return shared;
     },
+    last: () => last,
   };
 }
 

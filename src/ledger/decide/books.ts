@@ -57,6 +57,8 @@ function grant(state: BooksState, command: Grant): Decided<Grant> {
   }
   const account = state.accounts.get(command.account);
   if (account === undefined) return { answer: { ok: false, reason: "unknown_account" } };
+  // What is left of a closed account can be taken back.
+  if (command.amount > 0n && account.status !== "active") return { answer: { ok: false, reason: "closed" } };
   const balance = account.balance + command.amount;
   if (balance < account.held) return { answer: { ok: false, reason: "below_held" } };
   if (balance > MAX_MICRO_CREDITS) return { answer: { ok: false, reason: "too_large" } };

@@ -113,6 +113,8 @@ function claim(state: BooksState, command: ClaimTask): Decided<ClaimTask> {
   const epoch = command.seenEpoch + 1;
   if (task.epoch === epoch && task.owner === command.boot && task.provider === command.provider)
     return { answer: { ok: true, epoch } };
+  if (task.state === "pending" && state.accounts.get(task.account)?.status !== "active")
+    return { answer: { ok: false, reason: "closed" } };
   // An owner whose lease is over may still have sent the task to another provider, which must not be forgotten.
   const hasGone = task.state === "running" && task.provider !== command.provider;
   if (task.epoch !== command.seenEpoch || hasGone || !isFree(state, task, command))

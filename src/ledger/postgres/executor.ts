@@ -93,10 +93,11 @@ async function transaction(
     // batch with both does not deadlock with one of money alone.
     const references = referencesOf(money);
     const isMoney = money.length > 0;
+    const accounts = new Set([...references.accounts, ...closedBy(records)]);
     const begun = client.query("begin isolation level read committed");
     const providers = lockProvidersStatement(references);
     const bounded = providers === undefined ? undefined : send(client, providers);
-    const locked = isMoney ? send(client, lockAccounts(references.accounts)) : undefined;
+    const locked = accounts.size > 0 ? send(client, lockAccounts(accounts)) : undefined;
     const recorded = records.map((command) => record(client, command));
     const loaded = isMoney ? send<LoadedRow>(client, loadStatement(references)) : undefined;
     await all([begun, bounded, locked, ...recorded, loaded]);
@@ -129,6 +130,9 @@ async function transaction(
 }
 
 const NOTHING_ALLOTTED: Allotted = { accounts: new Map(), keys: new Map() };
+
+const closedBy = (records: readonly RecordCommand[]): readonly string[] =>
+  records.flatMap((command) => (command.kind === "close_account" ? [command.account] : []));
 
 const build = postgresCompiler();
 

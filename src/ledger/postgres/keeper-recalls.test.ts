@@ -88,6 +88,17 @@ describeOnPostgres("what processes have set aside", () => {
     await audit();
   });
 
+  test("is closed with its account, but for a process that says nothing: that is told as an overload", async () => {
+    const silent = await startReserving("silent");
+    await silent.tables.close();
+    const two = await start("two");
+    expect(await textOf(patient(two, two.writer.submit({ kind: "close_account", account: "a" })))).toBe(
+      "overloaded_error",
+    );
+    expect(await two.hold("after", 1n)).toEqual({ ok: false, reason: "key_not_live" });
+    await audit();
+  });
+
   test("cannot be asked for while the store does not answer: that is told as an overload", async () => {
     await startReserving("one");
     const away = (own: TestProcess["tables"]): TestProcess["tables"] => ({

@@ -147,6 +147,7 @@ describeOnPostgres("processes that share the books", () => {
 
   for (const narrowed of [
     { kind: "revoke_key", key: "k", nowMs: 2 },
+    { kind: "close_account", account: "a" },
     { kind: "change_key", key: "k", budget: 30n },
     { kind: "change_key", key: "k", expiresAtMs: 1 },
   ] as const satisfies readonly Command[])

@@ -100,6 +100,7 @@ export function openSharedKeeper(parts: SharedKeeperParts): SharedKeeper {
         }
         return outcomes;
       }),
+    count: () => kept.byHold.size,
     held: () => heldIn(kept),
     abandoned: (now) => expired(kept, now),
     compare: () => inTurn(() => compare(kept)),

@@ -11,8 +11,9 @@ const MAX_RECALLS = 5;
 
 /**
  * A writer that refuses nothing for want of credit, and bounds no output, before every live process has given back what
- * was allotted of the account, where that might suffice. It changes or revokes a key in every process before it answers. Rejects with `overloaded_error` where a
- * process does not answer: what it has is unknown until its lease ends.
+ * was allotted of the account, where that might suffice. It changes or revokes a key, and closes an account, in every
+ * process before it answers. Rejects with `overloaded_error` where a process does not answer: what it has is unknown
+ * until its lease ends.
  */
 export function withRecalls(
   writer: Writer,
@@ -30,8 +31,8 @@ export function withRecalls(
     let asked: Command = command;
     for (let tries = 1; ; tries += 1) {
       const answer = await writer.submit(asked);
-      const key = keyToRecall(asked);
-      if (answer.ok && key !== undefined && !(await recall({ key }))) throw silent(keeper.leaseMs());
+      const ended = endedBy(asked);
+      if (answer.ok && ended !== undefined && !(await recall(ended))) throw silent(keeper.leaseMs());
       if (!("account" in asked) || !isForCredit(answer) || !keeper.wasContested(asked.account)) return answer;
       if (tries === MAX_RECALLS) throw silent(keeper.leaseMs());
       const isGivenBack = await recall({ account: asked.account });
@@ -56,16 +57,18 @@ const MAY_RECALL: ReadonlySet<Command["kind"]> = new Set([
   "grant",
   "hold",
   "submit",
+  "close_account",
   "change_key",
   "revoke_key",
 ]);
 
-/** The key that no process may go on with as it was: lifting a bound needs nobody's answer. */
-function keyToRecall(command: Command): string | undefined {
-  if (command.kind === "revoke_key") return command.key;
+/** The account or key that no process may go on with as it was: lifting a bound needs no process's answer. */
+function endedBy(command: Command): Recalled | undefined {
+  if (command.kind === "close_account") return { account: command.account };
+  if (command.kind === "revoke_key") return { key: command.key };
   const isNarrowed =
     command.kind === "change_key" && (isBound(command.budget) || isBound(command.expiresAtMs));
-  return isNarrowed ? command.key : undefined;
+  return isNarrowed ? { key: command.key } : undefined;
 }
 
 const isBound = (value: bigint | number | null | undefined): boolean => value !== null && value !== undefined;

@@ -37,6 +37,7 @@ import {
   take,
   type Taking,
   untake,
+  withRowsOf,
 } from "./live.ts";
 import type { BooksStore } from "./thread-store.ts";
 
@@ -94,6 +95,7 @@ export async function openKeeper(parts: KeeperParts): Promise<Keeper> {
       last = done.catch(() => undefined);
       return done;
     },
+    count: () => live.state.holds.size,
     held: () => heldBy(live.state.holds.values()),
     abandoned: (now) => abandonedOf(live, now),
     compare: () => compare(store, live, onTheirWay),
@@ -226,7 +228,7 @@ async function decideBatch({ store, live }: Kept, commands: readonly Command[]):
   const batch = batchOf(records.map(statementOf), tableChanges(live, decision.changes));
   return {
     batch,
-    references: withKeysOf(records, references),
+    references: withRowsOf(records, references, live),
     taking: take(live, decision.changes),
     outcomes(rows) {
       const answers = records.map((command, i) => {
@@ -324,9 +326,11 @@ function* groupsOf(commands: readonly Command[]): Iterable<readonly Command[]> {
 
 const GROUND: ReadonlySet<Command["kind"]> = new Set([
   "create_account",
+  "close_account",
   "issue_key",
   "change_key",
   "revoke_key",
+  "revoke_keys",
   "forget_tasks",
 ]);
 
@@ -352,12 +356,6 @@ function isEndOf(command: MoneyCommand, holds: ReadonlyMap<string, HoldRow>): bo
 
 function without(ids: ReadonlySet<string>, known: ReadonlyMap<string, unknown>): ReadonlySet<string> {
   return new Set([...ids].filter((id) => !known.has(id)));
-}
-
-function withKeysOf(records: readonly RecordCommand[], references: References): References {
-  const keys = new Set(references.keys);
-  for (const command of records) if ("key" in command) keys.add(command.key);
-  return { ...references, keys };
 }
 
 function isSame(one: AccountRow | KeyRow, other: AccountRow | KeyRow): boolean {

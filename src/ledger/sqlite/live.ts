@@ -155,8 +155,14 @@ export function reload({ state }: LiveBooks, found: BooksState): void {
     state.keys.set(row.id, { ...row, held: row.held + (held.keys.get(row.id) ?? 0n) });
 }
 
-/** Follows a command that changed a key in the tables. */
-export function followRecord({ state: { keys } }: LiveBooks, command: RecordCommand): void {
+/** Follows a command that changed an account or keys in the tables. */
+export function followRecord({ state: { accounts, keys } }: LiveBooks, command: RecordCommand): void {
+  const account = command.kind === "close_account" ? accounts.get(command.account) : undefined;
+  if (account !== undefined) accounts.set(account.id, { ...account, status: "disabled" });
+  if (command.kind === "revoke_keys")
+    for (const row of keys.values())
+      if (row.account === command.account)
+        keys.set(row.id, { ...row, revokedAtMs: row.revokedAtMs ?? command.nowMs });
   const row = "key" in command ? keys.get(command.key) : undefined;
   if (row === undefined) return;
   if (command.kind === "revoke_key")
@@ -165,6 +171,23 @@ export function followRecord({ state: { keys } }: LiveBooks, command: RecordComm
     const { budget = row.budget, expiresAtMs = row.expiresAtMs } = command;
     keys.set(row.id, { ...row, budget, expiresAtMs });
   }
+}
+
+/** `references` with the rows in memory that `records` change. */
+export function withRowsOf(
+  records: readonly RecordCommand[],
+  references: References,
+  { state }: LiveBooks,
+): References {
+  const accounts = new Set(references.accounts);
+  const keys = new Set(references.keys);
+  for (const command of records) {
+    if ("key" in command) keys.add(command.key);
+    if (command.kind === "close_account") accounts.add(command.account);
+    if (command.kind === "revoke_keys")
+      for (const { id, account } of state.keys.values()) if (account === command.account) keys.add(id);
+  }
+  return { ...references, accounts, keys };
 }
 
 /** Drops accounts and keys that nothing is held of, once there are many. They are read again when they are needed. */

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from "typebox";
+import { ACCOUNT_STATUSES } from "../../../gateway/admin/accounts.ts";
 
 const closed = { additionalProperties: false };
 const NullableSeconds = Type.Union([Type.Integer({ minimum: 0, maximum: 253_402_300_799 }), Type.Null()], {
@@ -38,8 +39,10 @@ export const AccountSchema = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
+    status: Type.Enum([...ACCOUNT_STATUSES], { description: "`closed` is for ever" }),
     balance: Type.Number({ description: "Credits, held ones included" }),
     held: Type.Number({ description: "Credits set aside for requests under way" }),
+    created_at: Type.Number({ description: "Unix time in seconds, to the millisecond" }),
   },
   { title: "Account" },
 );

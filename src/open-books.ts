@@ -11,7 +11,7 @@ import { openHome, type Home } from "./db/home.ts";
 import type { Engine } from "./db/engine.ts";
 import type { Database } from "./db/schema.ts";
 import { createAdmin, type Admin } from "./gateway/admin/admin.ts";
-import { createStoreReader } from "./gateway/store-read.ts";
+import { createStoreReader, type StoreReader } from "./gateway/store-read.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
 import type { Timeouts } from "./gateway/timeouts.ts";
 import { createKeys, type Keys } from "./keys/keys.ts";
@@ -43,6 +43,11 @@ export interface Books {
   readonly ledger: Ledger;
   readonly keys: Keys;
   readonly admin: Admin;
+  /** Reads that see everything that was answered before. */
+  readonly read: StoreReader;
+  readonly audit: Pick<Audit, "last">;
+  /** Holds in the memory of this process. */
+  openHolds(): number;
   readonly installation: Installation;
   /** The keyed hash of a token. */
   tokenHash(token: string): string;
@@ -129,6 +134,9 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     spendable: (keyId) => current().then(async () => readSpendable(database, keyId, await held())),
     ledger: createLedger({ writer, openHolds, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
+    read,
+    audit,
+    openHolds: () => openHolds?.count() ?? 0,
     admin: createAdmin({ database, read, writer, held, keys, audit, isModel, providers, clock, random }),
     installation: createInstallation({
       database,

@@ -16,7 +16,9 @@ import type { Random } from "./core/random.ts";
 import { createRequestMemory } from "./core/bytes/request-memory.ts";
 import type { Config, Environment } from "./environment.ts";
 import type { Admin } from "./gateway/admin/admin.ts";
+import { createOperations, type Operations } from "./gateway/admin/operations.ts";
 import { checkRouteFilter, listRoutes, type RouteFilterParts } from "./gateway/admin/routes.ts";
+import type { StatusParts } from "./gateway/admin/status.ts";
 import { openAsset } from "./gateway/assets-file.ts";
 import type { Offer } from "./gateway/offer.ts";
 import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
@@ -35,7 +37,10 @@ import { createLimiter } from "./limits/limiter.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { type OpenMetrics, openMetrics } from "./open-metrics.ts";
 import { openTasks } from "./open-tasks.ts";
-import { createSandbox, PROVIDERS, SANDBOX } from "./providers/registry.ts";
+import { createSandbox, PROVIDERS } from "./providers/registry.ts";
+import { placesOf, providerIds, providerStatus, shownSettings } from "./shown-settings.ts";
+import { createTaskCounts } from "./tasks/task-counts.ts";
+import type { Tasks } from "./tasks/tasks.ts";
 import { openRehearsal } from "./warmup/rehearsal.ts";
 import { createWarmUp, type WarmUp } from "./warmup/warm-up.ts";
 
@@ -127,6 +132,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   metrics.readState({ memory, calls, routing, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,
+    operations: operationsOf(parts, { books, offers, tasks, assets }),
     modelRoutes: (filter) =>
       listRoutes(offer(), routing.health.snapshot(), checkRouteFilter(knownIn(offers), filter)),
     memory,
@@ -192,9 +198,29 @@ function knownIn(offers: Offers<Settings>): RouteFilterParts {
   };
 }
 
-/** All providers that there can be: those that come with the gateway, and those that the settings add. */
-function providerIds({ providers }: Settings): readonly string[] {
-  return [...new Set([...PROVIDERS.map(({ id }) => id), ...providers.keys(), SANDBOX])].toSorted();
+/** What the operator sees and does beyond the books. */
+function operationsOf(
+  { config, clock }: ServiceParts,
+  opened: {
+    readonly books: Books;
+    readonly offers: Offers<Settings>;
+    readonly tasks: Tasks;
+    readonly assets: Assets;
+  },
+): Operations {
+  const { books, offers, tasks, assets } = opened;
+  const status: StatusParts = {
+    ...books,
+    version: VERSION,
+    startedAtMs: clock.nowMs(),
+    places: placesOf(config),
+    countTasks: createTaskCounts(books.database, clock),
+    providers: () => providerStatus(offers.current()),
+    settings: () => shownSettings(config, offers.current().settings),
+    lastAudit: books.audit.last,
+    steadyMs: () => clock.steadyMs(),
+  };
+  return createOperations({ ...books, tasks, assets, clock, status });
 }
 
 /** What requests of all kinds share. */

@@ -4,6 +4,7 @@ import type { Clock } from "../core/time/clock.ts";
 import type { MemoryShare, RequestMemory } from "../core/bytes/request-memory.ts";
 import type { LogFields } from "../core/log/log.ts";
 import type { Admin } from "../gateway/admin/admin.ts";
+import type { Operations } from "../gateway/admin/operations.ts";
 import type { RouteFilter, RouteView } from "../gateway/admin/routes.ts";
 import type { AddressLimiter } from "../limits/addresses.ts";
 import type { CountServices } from "../gateway/language/count-tokens.ts";
@@ -27,6 +28,7 @@ export interface EdgeServices {
   /** The file that a signed URL names; throws `permission_error` for every other URL. */
   readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
   readonly admin: Admin;
+  readonly operations: Operations;
   /** The ways to the models that are served, as the operator sees them. */
   readonly modelRoutes: (filter: RouteFilter) => readonly RouteView[];
   /** The caller that a key belongs to, or why it is not a live key. */

@@ -5,6 +5,7 @@ import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
 import { requestRoutes } from "./routes/admin/requests.ts";
 import { routesRoute } from "./routes/admin/routes.ts";
+import { statusRoute } from "./routes/admin/status.ts";
 import { taskRoutes } from "./routes/admin/tasks.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { docsRoutes } from "./routes/docs.ts";
@@ -38,5 +39,6 @@ export const ROUTES: readonly Route[] = [
   ...taskRoutes,
   routesRoute,
   auditRoute,
+  statusRoute,
   ...serviceRoutes(() => ROUTES),
 ];

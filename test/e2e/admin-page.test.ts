@@ -45,6 +45,7 @@ test.skipIf(Bun.which("curl") === null)(
           { amount: -10_000, balance_after: 40_000 },
         ],
       },
+      { id: account, name: "Last year", status: "closed" },
       { account_id: account, key: expect.stringMatching(/^sk-/) },
       { models: ["openai/gpt-5.6-luna"], budget: 20_000 },
       { limits: { requests_per_minute: 60, tokens_per_minute: 100_000, concurrency: 4 } },

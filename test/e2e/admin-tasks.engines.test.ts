@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { describeOnEngineOfSuite, type TestPlace } from "../gateway/engines.ts";
 import type { Json } from "../gateway/gateway.ts";
-import { AT_ONCE, startTaskStation, type TaskStation, WAITING } from "./task-station.ts";
+import { AT_ONCE, RUNNING, startTaskStation, type TaskStation, WAITING } from "./task-station.ts";
 
 describeOnEngineOfSuite("GET /admin/v1/tasks", (engine) => {
   let place: TestPlace;
@@ -118,6 +118,37 @@ describeOnEngineOfSuite("GET /admin/v1/tasks", (engine) => {
     }
   });
 
+  test("shows one of them with the states it has been in, and its files with URLs that open", async () => {
+    const [pending, made, failed, cancelled] = await Promise.all(
+      tasks.map(async ({ id }) => (await station.gateway.admin("GET", `/tasks/${id}`)).json),
+    );
+    const statesIn = ({ states }: Json): readonly string[] => states.map(({ state }: Json) => state);
+    expect(statesIn(pending)).toEqual(["pending"]);
+    expect(statesIn(made)).toEqual(["pending", "running", "completed"]);
+    expect(statesIn(failed)).toEqual(["pending", "running", "failed"]);
+    expect(statesIn(cancelled)).toEqual(["pending", "cancelled"]);
+    const { states, outputs, provider_job_id, ...row } = made;
+    expect((await list(`?id=${made.id}`)).data).toEqual([row]);
+    expect(states.map(({ at }: Json) => at)).toEqual([row.created_at, row.started_at, row.ended_at]);
+    expect(provider_job_id).toBe(row.job);
+    expect(outputs).toEqual([
+      { url: expect.stringContaining("/assets/"), media_type: "image/png", bytes: expect.any(Number) },
+    ]);
+    const file = await fetch(outputs[0].url);
+    expect([file.status, file.headers.get("content-type")]).toEqual([200, "image/png"]);
+    expect((await file.bytes()).length).toBe(outputs[0].bytes);
+    expect([pending.outputs, failed.outputs, failed.error.type]).toEqual([[], [], "content_moderation"]);
+    expect((await station.gateway.admin("GET", "/tasks/img_none")).status).toBe(404);
+    expect(JSON.stringify(pending)).not.toContain("lighthouse");
+  });
+
+  test("shows the request of one with its task and the price of what it made", async () => {
+    const { json: task } = await station.gateway.admin("GET", `/tasks/${tasks[1].id}`);
+    const { json } = await station.gateway.admin("GET", `/requests/${task.request_id}`);
+    expect(json).toMatchObject({ task_id: task.id, credit: 350, hold: { state: "settled", amount: 350 } });
+    expect(json.lines).toEqual([{ bucket: "image", quantity: 1, price: 0.035, unit: "image", credit: 350 }]);
+  });
+
   test("are given page by page, none twice and none missing", async () => {
     const seen: string[] = [];
     let next: string | null = "";
@@ -138,5 +169,26 @@ describeOnEngineOfSuite("GET /admin/v1/tasks", (engine) => {
     }
     const headers = { authorization: `Bearer ${station.gateway.key}` };
     expect((await fetch(`${station.gateway.url}/admin/v1/tasks`, { headers })).status).toBe(401);
+  });
+
+  test("can be cancelled by the operator, by the rules of its client's cancel", async () => {
+    const cancel = (id: string) => station.gateway.admin("POST", `/tasks/${id}/cancel`);
+    const waiting = await station.submit("video", {}, { ...WAITING, ...other.headers });
+    for (let i = 0; i < 2; i += 1)
+      expect(await cancel(waiting.id)).toEqual({
+        status: 200,
+        json: { id: waiting.id, status: "cancelled" },
+      });
+    expect((await station.read(waiting.polling_url, other.headers)).json.status).toBe("cancelled");
+    const running = await station.submit("image", {}, { ...RUNNING, ...other.headers });
+    while ((await station.read(running.polling_url, other.headers)).json.status === "pending")
+      await Bun.sleep(20);
+    for (const [id, status] of [
+      [running.id, 409],
+      [tasks[1].id, 409],
+      [tasks[2].id, 409],
+      ["img_none", 404],
+    ] as const)
+      expect((await cancel(id)).status).toBe(status);
   });
 });

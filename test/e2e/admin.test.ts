@@ -241,7 +241,9 @@ describe("a name in the query that the admin interface does not know", () => {
     ["GET", "/requests"],
     ["GET", "/requests/req_none"],
     ["GET", "/tasks"],
+    ["GET", "/tasks/img_none"],
     ["GET", "/audit"],
+    ["GET", "/status"],
   ] as const;
   for (const [method, path] of paths)
     test(`is a 400 that names it: ${method} ${path}`, async () => {

@@ -41,7 +41,8 @@ export interface TaskFilter extends Omit<Named, "outcome">, TimeRange {
   readonly status?: TaskState;
 }
 
-const COLUMNS = [
+/** The columns that `taskView` reads, and the place of a row. */
+export const LISTED_COLUMNS = [
   "seq",
   "id",
   "kind",
@@ -78,7 +79,7 @@ export async function listTasks(
 ): Promise<Page<TaskView>> {
   let query = database
     .selectFrom("tasks")
-    .select(COLUMNS)
+    .select(LISTED_COLUMNS)
     .where(within("created_at_ms", filter))
     .orderBy("seq", "desc")
     .limit(limit + 1);
@@ -96,8 +97,9 @@ export async function listTasks(
   return toPage(await query.execute(), limit, taskView);
 }
 
-function taskView(
-  row: Pick<TasksTable, Exclude<(typeof COLUMNS)[number], "seq" | "attempts">> & {
+/** A row as the admin interface shows it. */
+export function taskView(
+  row: Pick<TasksTable, Exclude<(typeof LISTED_COLUMNS)[number], "seq" | "attempts">> & {
     readonly attempts: bigint;
   },
 ): TaskView {

@@ -138,8 +138,13 @@ export async function cancelTask(
   const cancelled = TASK_ID.test(id)
     ? await readStore(tasks.cancel(kind, id, caller.accountId))
     : "unknown_task";
-  if (cancelled === "unknown_task") throw noTask();
+  checkCancelled(cancelled);
   record.note({ task: id });
+}
+
+/** Throws unless the task was cancelled, now or before. */
+export function checkCancelled(cancelled: Awaited<ReturnType<Tasks["cancel"]>>): void {
+  if (cancelled === "unknown_task") throw noTask();
   if (cancelled === "started")
     throw new GatewayError(
       "conflict_error",

@@ -53,6 +53,31 @@ export const accountRoutes: readonly Route[] = [
     handle: async ({ services, params }) => respondJson(await services.admin.account(params.id ?? "")),
   },
   {
+    method: "patch",
+    path: "/admin/v1/accounts/:id",
+    access: "admin",
+    summary: "Change an account's name",
+    tag: "admin",
+    body: NewAccountSchema,
+    answers: { 200: { description: "The account as it now is", schema: AccountSchema } },
+    errors: [400, 404, 503],
+    async handle(context) {
+      const { name } = await readNewAccount(context);
+      return respondJson(await context.services.admin.renameAccount(context.params.id ?? "", name));
+    },
+  },
+  {
+    method: "post",
+    path: "/admin/v1/accounts/:id/close",
+    access: "admin",
+    summary: "Close an account for ever: its keys end, its waiting tasks are cancelled, what runs ends",
+    tag: "admin",
+    answers: { 200: { description: "The account, which is closed", schema: AccountSchema } },
+    errors: [404, 503],
+    handle: async ({ services, params }) =>
+      respondJson(await services.operations.closeAccount(params.id ?? "")),
+  },
+  {
     method: "post",
     path: "/admin/v1/accounts/:id/credits",
     access: "admin",

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { TASK_ERRORS, TASK_KINDS, TASK_STATES } from "../../../core/task.ts";
 import type { TaskFilter } from "../../../gateway/admin/tasks.ts";
-import { respondLong } from "../../respond.ts";
+import { respondJson, respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { pageOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
 import { PAGE_QUERY, pageSchema } from "./schemas.ts";
@@ -40,9 +40,33 @@ const TaskSchema = Type.Object(
   { title: "Task" },
 );
 
+const CancelledSchema = Type.Object(
+  { id: Type.String(), status: Type.Literal("cancelled") },
+  { title: "CancelledTask" },
+);
+
 const TEXTS = ["id", "account_id", "key_id", "model", "provider"] as const;
 
-/** Tasks and their state. */
+const TaskDetailSchema = Type.Object(
+  {
+    ...TaskSchema.properties,
+    states: Type.Array(Type.Object({ state: Type.Enum([...TASK_STATES]), at: Seconds }), {
+      description: "Those it has been in, the first first",
+    }),
+    provider_job_id: Type.Union([Type.String(), Type.Null()], { description: "The same as `job`" }),
+    outputs: Type.Array(
+      Type.Object({
+        url: Type.String({ format: "uri", description: "Signed now, for an hour" }),
+        media_type: Type.String(),
+        bytes: Type.Integer(),
+      }),
+      { description: "Files that are kept" },
+    ),
+  },
+  { title: "TaskDetail" },
+);
+
+/** Tasks, one task, and its cancel. */
 export const taskRoutes: readonly Route[] = [
   {
     method: "get",
@@ -62,6 +86,30 @@ export const taskRoutes: readonly Route[] = [
     async handle(context) {
       const { services, query } = context;
       return respondLong(context, await services.admin.tasks(filterOf(query), pageOf(query)));
+    },
+  },
+  {
+    method: "get",
+    path: "/admin/v1/tasks/:id",
+    access: "admin",
+    summary: "One task: the states it has been in, and the files it made",
+    tag: "admin",
+    answers: { 200: { description: "The task as it stands", schema: TaskDetailSchema } },
+    errors: [404, 503],
+    handle: async ({ services, params }) => respondJson(await services.operations.task(params.id ?? "")),
+  },
+  {
+    method: "post",
+    path: "/admin/v1/tasks/:id/cancel",
+    access: "admin",
+    summary: "Cancel a task while it is pending",
+    tag: "admin",
+    answers: { 200: { description: "It is cancelled, now or before", schema: CancelledSchema } },
+    errors: [404, 409, 503],
+    async handle({ services, params }) {
+      const id = params.id ?? "";
+      await services.operations.cancelTask(id);
+      return respondJson({ id, status: "cancelled" });
     },
   },
 ];

@@ -114,7 +114,7 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     leaseMs: timeouts().processLeaseMs,
   });
   await sweeper.start();
-  const keys = createKeys({ find: (hash) => findKey(database, hash), pepper, clock, random });
+  const keys = createKeys({ find: (name) => findKey(database, name), pepper, clock, random });
   const tokenHash = createKeyedHash(pepper);
   const audit = createAudit({
     auditor,

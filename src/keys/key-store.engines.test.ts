@@ -3,9 +3,9 @@ import { describeOnEngineOfSuite } from "../../test/gateway/engines.ts";
 import { useBooks } from "../../test/ledger/books.ts";
 import { findKey } from "./key-store.ts";
 
-describeOnEngineOfSuite("a key that is looked up by its hash", (engine) => {
+describeOnEngineOfSuite("a key that is looked up by its hash or its id", (engine) => {
   const books = useBooks(engine);
-  const find = (name: string) => findKey(books.store.database, books.id(`hash-${name}`));
+  const find = (name: string) => findKey(books.store.database, { hash: books.id(`hash-${name}`) });
   const plain = (name: string) => ({
     keyId: books.id(name),
     accountId: books.id("a"),
@@ -19,6 +19,8 @@ describeOnEngineOfSuite("a key that is looked up by its hash", (engine) => {
     await books.apply(books.issueKey("plain"));
     expect(await find("plain")).toEqual(plain("plain"));
     expect(await find("nobody")).toBeUndefined();
+    expect(await findKey(books.store.database, { id: books.id("plain") })).toEqual(plain("plain"));
+    expect(await findKey(books.store.database, { id: books.id("hash-plain") })).toBeUndefined();
     await books.apply(books.issueKey("bounded", { models: ["m", "n"], expiresAtMs: 1_000 }));
     expect(await find("bounded")).toEqual({ ...plain("bounded"), models: ["m", "n"], expiresAtMs: 1_000 });
   });

@@ -1,9 +1,11 @@
 import type { KeyLimits } from "../core/rate-limits.ts";
 import type { Database } from "../db/schema.ts";
-import type { StoredKey } from "./keys.ts";
+import type { KeyName, StoredKey } from "./keys.ts";
 
-/** The key with this hash, as it is stored now. */
-export async function findKey(database: Database, hash: string): Promise<StoredKey | undefined> {
+/** The key of this name, as it is stored now. */
+export async function findKey(database: Database, name: KeyName): Promise<StoredKey | undefined> {
+  const [column, value] =
+    "hash" in name ? (["keys.hash", name.hash] as const) : (["keys.id", name.id] as const);
   const row = await database
     .selectFrom("keys")
     .innerJoin("accounts", "accounts.id", "keys.account_id")
@@ -19,7 +21,7 @@ export async function findKey(database: Database, hash: string): Promise<StoredK
       "keys.routes",
       "accounts.status",
     ])
-    .where("keys.hash", "=", hash)
+    .where(column, "=", value)
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const limits = limitsOf(row);

@@ -13,9 +13,10 @@ function createStore() {
   let open = (): void => {};
   let failure: Error | undefined;
   const keys = createKeys({
-    async find(hash) {
-      asked.push(hash);
-      const row = rows.get(hash);
+    async find(name) {
+      const by = "hash" in name ? name.hash : name.id;
+      asked.push(by);
+      const row = "hash" in name ? rows.get(by) : [...rows.values()].find(({ keyId }) => keyId === by);
       if (gate !== undefined) await gate;
       if (failure !== undefined) throw failure;
       return row;
@@ -63,6 +64,19 @@ describe("a key", () => {
       accountId: "a",
       models: new Set(["m"]),
     });
+  });
+
+  test("gives the same caller by its id, and is as soon known to be dead", async () => {
+    const { keys, issue, rows, asked, clock } = createStore();
+    const { text, hash } = issue();
+    const keyId = rows.get(hash)?.keyId as string;
+    const caller = await keys.authenticate(text);
+    for (let i = 0; i < 2; i += 1) expect(await keys.byId(keyId)).toEqual(caller);
+    expect(asked).toEqual([hash, keyId]);
+    rows.set(hash, { ...rows.get(hash), revoked: true } as StoredKey);
+    await clock.advance(4_000);
+    expect(await keys.byId(keyId)).toBe("revoked");
+    expect(await keys.byId("key_nothing")).toBe("unknown");
   });
 
   test("that has limits gives a caller with them", async () => {

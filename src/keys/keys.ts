@@ -27,6 +27,9 @@ export interface IssuedKey {
   readonly hint: string;
 }
 
+/** What a key is looked up by. */
+export type KeyName = { readonly hash: string } | { readonly id: string };
+
 /** API keys: issue, look up, forget. */
 export interface Keys {
   /** A new key: its text, which is shown once, and what the store keeps of it. */
@@ -36,6 +39,8 @@ export interface Keys {
    * of a key, whatever its answer, and never for another text. Rejects when the store cannot be asked.
    */
   authenticate(text: string): Promise<Caller | KeyFault>;
+  /** The same for the key of this id, which who asks knows to be the caller's. */
+  byId(id: string): Promise<Caller | KeyFault>;
   /** The caller of a live key that was looked up a moment ago; `undefined` says nothing of any other text. */
   remembered(text: string): Caller | undefined;
   /** Makes the next use of every key ask the store again. */
@@ -44,8 +49,8 @@ export interface Keys {
 
 /** What the keys are made of. */
 export interface KeysParts {
-  /** The key with this hash, as it is stored now. */
-  find(hash: string): Promise<StoredKey | undefined>;
+  /** The key of this name, as it is stored now. */
+  find(name: KeyName): Promise<StoredKey | undefined>;
   readonly pepper: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -64,8 +69,8 @@ interface Remembered {
 }
 
 /**
- * Keys over a store. They are remembered by the full hash of the full key: in memory by one without the pepper, which
- * costs half as much.
+ * Keys over a store. They are remembered by the full hash of the full key, in memory by one without the pepper, which
+ * costs half as much; or by their id, which is no hash.
  */
 export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
   const hashOf = createKeyedHash(pepper);
@@ -74,9 +79,9 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
 
   let generation = 0;
 
-  const ask = async (hash: string, digest: string): Promise<Caller | KeyFault> => {
+  const ask = async (name: KeyName, digest: string): Promise<Caller | KeyFault> => {
     const asked = generation;
-    const key = await find(hash);
+    const key = await find(name);
     const nowMs = clock.nowMs();
     if (key === undefined) return "unknown";
     if (key.revoked) return "revoked";
@@ -104,6 +109,19 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
     return clock.nowMs() < known.expiresAtMs ? known.caller : undefined;
   };
 
+  const lookUp = async (digest: string, nameOf: () => KeyName): Promise<Caller | KeyFault> => {
+    const known = fresh(digest);
+    if (known !== undefined) return known;
+    remembered.delete(digest);
+    // One read of the store for all requests that wait for its answer.
+    let answer = asking.get(digest);
+    if (answer === undefined) {
+      answer = ask(nameOf(), digest).finally(() => asking.delete(digest));
+      asking.set(digest, answer);
+    }
+    return answer;
+  };
+
   return {
     issue() {
       const text = newKeyText(random);
@@ -114,19 +132,10 @@ export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
 
     async authenticate(text) {
       if (!isKeyText(text)) return "malformed";
-      const digest = contentHash(text);
-      const known = fresh(digest);
-      if (known !== undefined) return known;
-      remembered.delete(digest);
-      const hash = hashOf(text);
-      // One read of the store for all requests that wait for its answer.
-      let answer = asking.get(hash);
-      if (answer === undefined) {
-        answer = ask(hash, digest).finally(() => asking.delete(hash));
-        asking.set(hash, answer);
-      }
-      return answer;
+      return lookUp(contentHash(text), () => ({ hash: hashOf(text) }));
     },
+
+    byId: (id) => lookUp(id, () => ({ id })),
 
     forget: () => {
       generation += 1;

@@ -17,6 +17,7 @@ export interface Tables {
   processes: ProcessesTable;
   allotments: AllotmentsTable;
   installation: InstallationTable;
+  sessions: SessionsTable;
   audit_marks: AuditMarksTable;
   journal_gaps: JournalGapsTable;
   store_health: StoreHealthTable;
@@ -211,6 +212,18 @@ export interface AllotmentsTable {
   amount: bigint;
   /** What the process held of it when it last wrote the row. */
   held: bigint;
+}
+
+/** Sessions of the console, by a keyed hash of their cookie. Just one of `token_hash` and `key_id` is set. */
+export interface SessionsTable {
+  id: string;
+  /** The keyed hash of the admin token that an operator signed in with. */
+  token_hash: string | null;
+  /** The key that a developer signed in with. */
+  key_id: string | null;
+  created_at_ms: bigint;
+  /** When it was last used, to the minute. */
+  seen_at_ms: bigint;
 }
 
 /** Facts of an installation, by name. */

@@ -33,6 +33,7 @@ export type RecordCommand =
   | RevokeKey
   | RevokeKeys
   | Remember
+  | SessionCommand
   | Heartbeat
   | Leave
   | ForgetTasks
@@ -164,6 +165,38 @@ export interface Remember {
   readonly instead?: string;
 }
 
+/** Commands of the console's sessions. */
+export type SessionCommand = OpenSession | SeeSession | EndSession | ForgetSessions;
+
+/** Opens a session of the console: of an operator by the hash of the admin token, or of a key. */
+export interface OpenSession {
+  readonly kind: "open_session";
+  /** The hash of its cookie. */
+  readonly session: string;
+  readonly opener: { readonly tokenHash: string } | { readonly keyId: string };
+  readonly nowMs: number;
+}
+
+/** Notes that a session was used. */
+export interface SeeSession {
+  readonly kind: "see_session";
+  readonly session: string;
+  readonly nowMs: number;
+}
+
+export interface EndSession {
+  readonly kind: "end_session";
+  readonly session: string;
+}
+
+/** Ends sessions that were opened or last used by then, and those of any admin token but this one. */
+export interface ForgetSessions {
+  readonly kind: "forget_sessions";
+  readonly openedByMs: number;
+  readonly usedByMs: number;
+  readonly tokenHash: string;
+}
+
 /** Renews the lease of the process: `leaseMs` from now by the store's clock. */
 export interface Heartbeat {
   readonly kind: "heartbeat";
@@ -224,6 +257,10 @@ export interface Answers extends TaskAnswers {
   revoke_keys: { readonly ok: true };
   /** The value in force: this one, or the earlier one. */
   remember: { readonly ok: true; readonly value: string };
+  open_session: { readonly ok: true };
+  see_session: { readonly ok: true };
+  end_session: { readonly ok: true };
+  forget_sessions: { readonly ok: true };
   heartbeat: { readonly ok: true };
   leave: { readonly ok: true };
   forget_tasks: { readonly ok: true };

@@ -21,6 +21,7 @@ import type {
   IssueKey,
   MarkAudited,
   RecordCommand,
+  SessionCommand,
 } from "./commands.ts";
 
 /** Makes the one statement of a record command, for the engine that `build` compiles for. */
@@ -80,6 +81,11 @@ export function recordStatement(build: Database, engine: Engine, command: Record
         )
         .returning("value")
         .compile();
+    case "open_session":
+    case "see_session":
+    case "end_session":
+    case "forget_sessions":
+      return sessionStatement(build, command);
     case "heartbeat":
       return build
         .insertInto("processes")
@@ -133,6 +139,48 @@ export function storeTime(engine: Engine, steadyMs: number): RawBuilder<bigint> 
   return engine === "postgres"
     ? sql<bigint>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
     : sql<bigint>`${BigInt(steadyMs)}`;
+}
+
+function sessionStatement(build: Database, command: SessionCommand): CompiledQuery {
+  switch (command.kind) {
+    case "open_session": {
+      const { session, opener, nowMs } = command;
+      const at = BigInt(nowMs);
+      return build
+        .insertInto("sessions")
+        .values({
+          id: session,
+          token_hash: "tokenHash" in opener ? opener.tokenHash : null,
+          key_id: "keyId" in opener ? opener.keyId : null,
+          created_at_ms: at,
+          seen_at_ms: at,
+        })
+        .onConflict((conflict) => conflict.column("id").doNothing())
+        .compile();
+    }
+    case "see_session": {
+      const at = BigInt(command.nowMs);
+      return build
+        .updateTable("sessions")
+        .set({ seen_at_ms: at })
+        .where("id", "=", command.session)
+        .where("seen_at_ms", "<", at)
+        .compile();
+    }
+    case "end_session":
+      return build.deleteFrom("sessions").where("id", "=", command.session).compile();
+    case "forget_sessions":
+      return build
+        .deleteFrom("sessions")
+        .where((row) =>
+          row.or([
+            row("created_at_ms", "<=", BigInt(command.openedByMs)),
+            row("seen_at_ms", "<=", BigInt(command.usedByMs)),
+            row("token_hash", "!=", command.tokenHash),
+          ]),
+        )
+        .compile();
+  }
 }
 
 function leaseEnd(engine: Engine, command: Heartbeat): RawBuilder<bigint> {

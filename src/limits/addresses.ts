@@ -19,7 +19,7 @@ export function createAddressLimiter(most: number, proxies: readonly Range[]): A
       return counts.size;
     },
     admit(connected, forwardedFor) {
-      const client = ownerOf(clientOf(connected, forwardedFor, proxies));
+      const client = clientOf(connected, forwardedFor, proxies);
       const count = counts.get(client) ?? 0;
       if (count >= most) return undefined;
       counts.set(client, count + 1);
@@ -45,10 +45,11 @@ export function readProxies(text: string): readonly Range[] {
 }
 
 /**
- * The last address that no trusted proxy has: the client may have written anything before it. An entry that is no
- * address counts for the proxy that passed it on.
+ * Names the client of a request by the address of its connection and its `X-Forwarded-For`: the last address that no
+ * trusted proxy has, since the client may have written anything before it. An entry that is no address counts for the
+ * proxy that passed it on.
  */
-function clientOf(connected: string, forwardedFor: string | null, proxies: readonly Range[]): Groups {
+export function clientOf(connected: string, forwardedFor: string | null, proxies: readonly Range[]): string {
   let client = readHop(connected) ?? [];
   const hops = (forwardedFor ?? "").split(",");
   while (hops.length > 0 && proxies.some((range) => isIn(client, range))) {
@@ -56,7 +57,7 @@ function clientOf(connected: string, forwardedFor: string | null, proxies: reado
     if (hop === undefined) break;
     client = hop;
   }
-  return client;
+  return ownerOf(client);
 }
 
 /** An address without the port or brackets that some proxies write; IPv4 as such where a socket of IPv6 has it. */

@@ -22,7 +22,7 @@ const upward = LAYERS.map((layer, i) => ({
   severity: "error",
   from: { path: `^src/${layer}/` },
   to: {
-    path: `^src/(${[...LAYERS.slice(i + 1), "services", "open-books", "open-metrics", "open-tasks", "main", "config"].join("|")})(/|\\.ts$)`,
+    path: `^src/(${[...LAYERS.slice(i + 1), "services", "open-books", "open-metrics", "open-tasks", "open-web", "main", "config"].join("|")})(/|\\.ts$)`,
   },
 }));
 

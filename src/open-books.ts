@@ -37,14 +37,14 @@ export interface Books {
   readonly bootId: string;
   readonly engine: Engine;
   readonly database: Database;
+  /** Reads that see everything that was answered before. */
+  readonly read: StoreReader;
   readonly writer: Writer;
   /** What a key may spend now. */
   spendable(keyId: string): Promise<Spendable | undefined>;
   readonly ledger: Ledger;
   readonly keys: Keys;
   readonly admin: Admin;
-  /** Reads that see everything that was answered before. */
-  readonly read: StoreReader;
   readonly audit: Pick<Audit, "last">;
   /** Holds in the memory of this process. */
   openHolds(): number;
@@ -130,11 +130,11 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     bootId,
     engine,
     database,
+    read,
     writer,
     spendable: (keyId) => current().then(async () => readSpendable(database, keyId, await held())),
     ledger: createLedger({ writer, openHolds, clock, random, failpoint, bootId, holdLifetimeMs }),
     keys,
-    read,
     audit,
     openHolds: () => openHolds?.count() ?? 0,
     admin: createAdmin({ database, read, writer, held, keys, audit, isModel, providers, clock, random }),

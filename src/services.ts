@@ -30,13 +30,14 @@ import { createRouting, type Routing } from "./gateway/routing/routing.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
 import type { EdgeServices } from "./http/route.ts";
-import { ROUTES } from "./http/routes.ts";
+import { ROUTED } from "./http/routes.ts";
 import { type AddressLimiter, createAddressLimiter } from "./limits/addresses.ts";
 import { openKept, type OpenKept } from "./kept/open.ts";
 import { createLimiter } from "./limits/limiter.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { type OpenMetrics, openMetrics } from "./open-metrics.ts";
 import { openTasks } from "./open-tasks.ts";
+import { openWeb } from "./open-web.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
 import { placesOf, providerIds, providerStatus, shownSettings } from "./shown-settings.ts";
 import { createTaskCounts } from "./tasks/task-counts.ts";
@@ -53,6 +54,8 @@ export interface ServiceParts {
   readonly log: Log;
   /** Milliseconds and parts of them, for durations that are counted; absent: whole ones, by `clock`. */
   readonly stopwatch?: () => number;
+  /** Where the console's built files are; absent: in the repository. */
+  readonly consoleFolder?: string;
   /** Called when the disk has failed to keep what was written; paid work is refused from then on. */
   readonly onLost?: (reason: string) => void;
 }
@@ -133,6 +136,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const edge: EdgeServices = {
     admin: books.admin,
     operations: operationsOf(parts, { books, offers, tasks, assets }),
+    ...(await openWeb({ ...parts, books, adminTokenHash: token.hash, offer, publicUrl })),
     modelRoutes: (filter) =>
       listRoutes(offer(), routing.health.snapshot(), checkRouteFilter(knownIn(offers), filter)),
     memory,
@@ -149,7 +153,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     relay: relayOf({ ...shared, live: calls, ledger: books.ledger, failpoint }, settings),
     ready: () => readiness(draining, books),
   };
-  const app = createApp({ ...parts, routes: ROUTES, services: edge, meter: metrics.meter });
+  const app = createApp({ ...parts, routes: ROUTED, services: edge, meter: metrics.meter });
   const warming = warmUpOf(parts, edge, files);
   await scheduler.start();
   kept.start();

@@ -19,8 +19,9 @@ export type Addresses = (path: string) => string;
  */
 export function createAddresses(routes: readonly Route[]): Addresses {
   const others = routes.filter(({ path }) => !path.startsWith(`${BASE}/`));
-  const own = new Set(others.map(({ path }) => firstSegmentOf(path)));
-  return (path) => (isDocumented(path) || own.has(firstSegmentOf(path)) ? path : documentedAddress(path));
+  const own = new Set(others.filter(({ path }) => path !== "/").map(({ path }) => firstSegmentOf(path)));
+  return (path) =>
+    isDocumented(path) || path === "/" || own.has(firstSegmentOf(path)) ? path : documentedAddress(path);
 }
 
 /** The case of nearly every request. */

@@ -7,8 +7,10 @@ import type { Random } from "../core/random.ts";
 import type { MemoryShare } from "../core/bytes/request-memory.ts";
 import type { Meter } from "../gateway/metrics/meter.ts";
 import { openRequestRecord, type RequestRecord } from "../gateway/request-record.ts";
+import type { Session } from "../gateway/console/sessions.ts";
 import type { Connection } from "../runtime/serve.ts";
 import { authenticate } from "./middleware/authenticate.ts";
+import { authenticateSession, type SessionAccess, takesSession } from "./middleware/authenticate-session.ts";
 import { formatOf } from "./not-found.ts";
 import { answerEarly } from "./early-answer.ts";
 import { readBody } from "./read-body.ts";
@@ -59,7 +61,7 @@ export function createApp({ routes, services, clock, random, log, meter }: AppPa
       response = await exchange.end(response);
     }
     if (!exchange.isSending) exchange.leave();
-    decorate(response.headers, requestId);
+    decorate(response.headers, requestId, exchange.route);
     if (!exchange.hasOwnEnd) record.finish(request.signal.aborted ? 499 : response.status);
     return response;
   };
@@ -73,7 +75,7 @@ interface ExchangeParts extends Pick<RouteContext, "services" | "request" | "clo
 
 /** One request from its routing to its answer. A class, since one is made for each: its functions are not. */
 class Exchange implements RouteContext, Dispatch {
-  readonly services: EdgeServices;
+  services: EdgeServices;
   readonly request: Request;
   readonly requestId: string;
   readonly record: RequestRecord;
@@ -82,6 +84,7 @@ class Exchange implements RouteContext, Dispatch {
   readonly #connection: Connection;
   params: RouteContext["params"] = {};
   caller: Caller | undefined;
+  session: Session | undefined;
   /** The route of the path, whatever the method; `undefined` while none is found. */
   route: Route | undefined;
   /** Frees the request's place among those of its address. */
@@ -112,27 +115,41 @@ class Exchange implements RouteContext, Dispatch {
     this.at(route);
     this.params = params;
     const { services, request } = this;
-    if (route.access === "key") {
+    if (route.access === "key" || route.access === "play") {
       if (!this.#connection.hasRoom()) throw outOfRoom("The gateway has as many connections as it can.");
       this.leave = admitAddress(services.addresses, this.#connection, request);
     }
+    if (takesSession(route.access)) return this.#inSession(route, route.access);
     const known = authenticate(services, route.access, request);
     return known instanceof Promise
       ? known.then((caller) => this.#handle(route, caller))
       : this.#handle(route, known);
   }
 
+  async #inSession(route: Route, access: SessionAccess): Promise<Response> {
+    const admitted = await authenticateSession(this.services, access, this.request);
+    this.session = admitted.session;
+    this.services = admitted.services;
+    this.note({ session: admitted.session.role });
+    return this.#handle(route, admitted.caller);
+  }
+
   #handle(route: Route, caller: Caller | undefined): Promise<Response> | Response {
     this.caller = caller;
     if (caller !== undefined) this.note({ key_id: caller.keyId, account_id: caller.accountId });
     // Clients of the interface may add query members of their own; an operator's filters must be exact.
-    if (route.access === "admin") refuseOddQuery(route, this.query);
+    if (EXACT.has(route.access)) refuseOddQuery(route, this.query);
     this.#memory = this.services.memory.open(caller?.keyId ?? route.access);
     return route.handle(this);
   }
 
   get query(): URLSearchParams {
     return new URL(this.#url).searchParams;
+  }
+
+  address(): string {
+    const forwarded = this.request.headers.get("x-forwarded-for");
+    return this.services.web.clientOf(this.#connection.address() ?? "", forwarded);
   }
 
   get memory(): MemoryShare {
@@ -182,6 +199,9 @@ class Exchange implements RouteContext, Dispatch {
     return this.#hasBody ? answer : answerEarly(answer, this.request, this.clock);
   }
 }
+
+/** Access by which a query must be known in full. */
+const EXACT: ReadonlySet<Route["access"]> = new Set(["admin", "session", "operator"]);
 
 function nothing(): void {}
 
@@ -260,13 +280,18 @@ function errorOf(
   return known;
 }
 
-function decorate(headers: Headers, requestId: string): void {
+function decorate(headers: Headers, requestId: string, route: Route | undefined): void {
   headers.set("x-request-id", requestId);
   headers.set("request-id", requestId);
+  const isOfSession = route !== undefined && takesSession(route.access);
+  if (isOfSession) headers.set("vary", "cookie");
   if (headers.has("x-content-type-options")) return;
   for (const [name, value] of Object.entries(COMMON_HEADERS))
-    if (name !== "cache-control" || !headers.has(name)) headers.set(name, value);
+    if (!KEPT.has(name) || !headers.has(name)) headers.set(name, value);
 }
+
+/** Common headers that an answer may have otherwise. */
+const KEPT: ReadonlySet<string> = new Set(["cache-control", "vary"]);
 
 /**
  * Refuses a query with an unknown name, or with one twice: a mistyped filter must not return everything. Throws a 400

@@ -2,6 +2,7 @@ import { type TSchema, Type } from "typebox";
 import { FORMATS } from "../catalog/formats.ts";
 import { chatCompletions } from "../protocols/chat-completions/index.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
+import { COOKIE, CSRF_HEADER } from "./console/guard.ts";
 import type { Route } from "./route.ts";
 
 const ERROR_TEXT: Readonly<Record<number, string>> = {
@@ -38,9 +39,11 @@ export function describeOpenApi(routes: readonly Route[], publicUrl: string, ver
       description: "A self-hosted model gateway: one HTTP API in front of many providers.",
     },
     servers: [{ url: publicUrl }],
-    tags: ["language", "embeddings", "images", "videos", "models", "admin", "service"].map((name) => ({
-      name,
-    })),
+    tags: ["language", "embeddings", "images", "videos", "models", "admin", "console", "service"].map(
+      (name) => ({
+        name,
+      }),
+    ),
     paths,
     components: {
       schemas: Object.fromEntries(
@@ -50,6 +53,12 @@ export function describeOpenApi(routes: readonly Route[], publicUrl: string, ver
         bearer: { type: "http", scheme: "bearer", description: "An API key" },
         apiKey: { type: "apiKey", in: "header", name: "x-api-key" },
         googleApiKey: { type: "apiKey", in: "header", name: "x-goog-api-key" },
+        consoleSession: {
+          type: "apiKey",
+          in: "cookie",
+          name: COOKIE,
+          description: `A session of the console; calls that change something show its csrf in ${CSRF_HEADER}`,
+        },
         adminToken: { type: "http", scheme: "bearer", description: "The admin token" },
       },
     },
@@ -60,12 +69,27 @@ const SECURITY: Readonly<Record<Route["access"], readonly object[]>> = {
   public: [],
   key: [{ bearer: [] }, { apiKey: [] }, { googleApiKey: [] }],
   admin: [{ adminToken: [] }],
+  session: [{ consoleSession: [] }],
+  operator: [{ consoleSession: [] }],
+  play: [{ consoleSession: [] }],
+};
+
+/** The refusals that a route's access brings with it. */
+const ERRORS_OF_ACCESS: Readonly<Record<Route["access"], readonly number[]>> = {
+  public: [],
+  // A store that is away is a 503.
+  key: [401, 503],
+  // An unknown query is a 400.
+  admin: [400, 401],
+  session: [400, 401, 403, 503],
+  operator: [400, 401, 403, 503],
+  play: [401, 403, 409, 503],
 };
 
 function operation(route: Route, path: string): object {
-  // Where a route asks for a key, a store that is away is a 503; on operators' routes an unknown query is a 400.
-  const ofAccess = { public: [], key: [401, 503], admin: [400, 401] }[route.access];
-  const errors = [...new Set([...route.errors, ...ofAccess, 500])].sort((a, b) => a - b);
+  const errors = [...new Set([...route.errors, ...ERRORS_OF_ACCESS[route.access], 500])].sort(
+    (a, b) => a - b,
+  );
   return {
     operationId: `${route.method}${path.replace(/[^a-zA-Z0-9]+(\w)/g, (_, next: string) => next.toUpperCase()).replace(/\W/g, "")}`,
     summary: route.summary,

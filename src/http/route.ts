@@ -5,6 +5,9 @@ import type { MemoryShare, RequestMemory } from "../core/bytes/request-memory.ts
 import type { LogFields } from "../core/log/log.ts";
 import type { Admin } from "../gateway/admin/admin.ts";
 import type { Operations } from "../gateway/admin/operations.ts";
+import type { SessionOwner } from "../gateway/console/owner.ts";
+import type { Playground } from "../gateway/console/playground.ts";
+import type { Session, Sessions } from "../gateway/console/sessions.ts";
 import type { RouteFilter, RouteView } from "../gateway/admin/routes.ts";
 import type { AddressLimiter } from "../limits/addresses.ts";
 import type { CountServices } from "../gateway/language/count-tokens.ts";
@@ -14,6 +17,7 @@ import type { LargeBodyServices } from "../gateway/large-body.ts";
 import type { RequestRecord } from "../gateway/request-record.ts";
 import type { Caller, KeyFault } from "../core/caller.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
+import type { ConsoleFiles } from "./console/files.ts";
 
 /** What routes use; built once by the composition root. */
 export interface EdgeServices {
@@ -29,6 +33,7 @@ export interface EdgeServices {
   readonly openAsset: (path: string, query: string) => Promise<OpenAsset>;
   readonly admin: Admin;
   readonly operations: Operations;
+  readonly web: WebServices;
   /** The ways to the models that are served, as the operator sees them. */
   readonly modelRoutes: (filter: RouteFilter) => readonly RouteView[];
   /** The caller that a key belongs to, or why it is not a live key. */
@@ -42,6 +47,20 @@ export interface EdgeServices {
   readonly version: string;
 }
 
+/** What the console is served with. */
+export interface WebServices {
+  readonly files: ConsoleFiles;
+  readonly sessions: Sessions;
+  readonly playground: Playground;
+  readonly owner: (keyId: string) => Promise<SessionOwner>;
+  /** Whether the sandbox serves any model. */
+  readonly hasSandbox: () => boolean;
+  /** Origins, other than that of the page, that result files may come from. */
+  readonly fileOrigins: () => readonly string[];
+  /** Names the client of a request by the address of its connection and its `X-Forwarded-For`. */
+  readonly clientOf: (connected: string, forwardedFor: string | null) => string;
+}
+
 /** One request on its way through a route. */
 export interface RouteContext {
   readonly services: EdgeServices;
@@ -51,8 +70,12 @@ export interface RouteContext {
   readonly query: URLSearchParams;
   readonly requestId: string;
   readonly record: RequestRecord;
-  /** The caller, on routes with access `key`. */
+  /** The caller, on routes with access `key` or `play`; and that of a developer's session on others. */
   readonly caller: Caller | undefined;
+  /** The session, on routes that take one. */
+  readonly session: Session | undefined;
+  /** Names the client's address. */
+  address(): string;
   /**
    * The whole body, within the size limit. It is held in `memory`, with the factor for reading it as JSON. Its reader
    * releases that, unless the request ends with an error. `beforeLarge` is called before a body above 1 MiB is read, or
@@ -91,7 +114,7 @@ export interface RouteAnswer {
 
 /** One row of the route table: the router and the description both use it. */
 export interface Route {
-  readonly method: "get" | "post" | "patch" | "delete";
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
   /** `:name` at the start of a segment stands for that segment, `:name{.+}` for the rest of the path. */
   readonly path: string;
   /**
@@ -99,9 +122,13 @@ export interface Route {
    * path. May throw for a path that no other route has. `path` is then for the description alone.
    */
   readPath?(path: string, method: string): Readonly<Record<string, string>> | undefined;
-  readonly access: "public" | "key" | "admin";
+  /**
+   * What is asked for: an API key, the admin token; or a session of the console: any, an operator's, or one as the key
+   * that its calls of the playground go through.
+   */
+  readonly access: "public" | "key" | "admin" | "session" | "operator" | "play";
   readonly summary: string;
-  readonly tag: "language" | "embeddings" | "images" | "videos" | "models" | "admin" | "service";
+  readonly tag: "language" | "embeddings" | "images" | "videos" | "models" | "admin" | "console" | "service";
   readonly query?: Readonly<Record<string, TSchema>>;
   readonly body?: TSchema;
   readonly answers: Readonly<Record<number, RouteAnswer>>;
@@ -117,3 +144,10 @@ export function callerOf({ caller }: RouteContext): Caller {
   if (caller === undefined) throw new Error("The route was reached without a caller.");
   return caller;
 }
+
+/** Whose models a list shows: the caller's, or all of them to an operator. */
+export function viewerOf(context: RouteContext): Caller {
+  return context.session?.role === "operator" ? OPERATOR : callerOf(context);
+}
+
+const OPERATOR: Caller = { keyId: "", accountId: "", models: null };

@@ -1,3 +1,4 @@
+import { routesForSessions } from "./console/table.ts";
 import type { Route } from "./route.ts";
 import { assetRoute } from "./routes/assets.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
@@ -8,6 +9,8 @@ import { routesRoute } from "./routes/admin/routes.ts";
 import { statusRoute } from "./routes/admin/status.ts";
 import { taskRoutes } from "./routes/admin/tasks.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
+import { consoleFileRoutes } from "./routes/console-files.ts";
+import { consoleRoutes } from "./routes/console-sessions.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { embeddingsRoute } from "./routes/embeddings.ts";
 import { generateContentRoutes } from "./routes/generate-content.ts";
@@ -19,7 +22,7 @@ import { responsesRoutes } from "./routes/responses.ts";
 import { serviceRoutes } from "./routes/service.ts";
 import { videoRoutes } from "./routes/videos.ts";
 
-/** The one route table, for the router and the OpenAPI description. */
+/** The one route table, for the OpenAPI description and the router. */
 export const ROUTES: readonly Route[] = [
   chatCompletionsRoute,
   ...generateContentRoutes,
@@ -40,5 +43,10 @@ export const ROUTES: readonly Route[] = [
   routesRoute,
   auditRoute,
   statusRoute,
+  ...consoleRoutes,
+  ...consoleFileRoutes,
   ...serviceRoutes(() => ROUTES),
 ];
+
+/** What the router knows: the table, and the same routes for sessions of the console. */
+export const ROUTED: readonly Route[] = [...ROUTES, ...routesForSessions(ROUTES)];

@@ -59,13 +59,18 @@ const BYTES_PER_MS = 128;
 /** How long signatures of our own requests hold: a request takes less, and clocks may differ. */
 const SIGNED_SEC = 3_600;
 
+/** The origin of the URLs that `presign` makes. */
+export function storeOrigin({ region, endpoint }: Pick<S3Place, "region" | "endpoint">): string {
+  return endpoint ?? `https://s3.${region}.amazonaws.com`;
+}
+
 /** Opens a bucket by the runtime's client, which sends nothing yet. Takes nothing from the environment. */
 export function openS3Bucket(place: S3Place, clock: Clock): S3Bucket {
-  const { bucket, region, endpoint, accessKeyId, secretAccessKey, sessionToken } = place;
+  const { bucket, region, accessKeyId, secretAccessKey, sessionToken } = place;
   const client = new S3Client({
     bucket,
     region,
-    endpoint: endpoint ?? `https://s3.${region}.amazonaws.com`,
+    endpoint: storeOrigin(place),
     accessKeyId,
     secretAccessKey,
     sessionToken: sessionToken ?? "",

@@ -64,6 +64,8 @@ export interface TestGatewayOptions {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly credits?: number;
+  /** Where the console's built files are. */
+  readonly consoleFolder?: string;
 }
 
 /**
@@ -107,6 +109,7 @@ export async function startGateway(options: TestGatewayOptions = {}): Promise<Te
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
     log: recordingLog(logs),
+    ...(options.consoleFolder === undefined ? {} : { consoleFolder: options.consoleFolder }),
   });
   const listener = serve({
     hostname: "127.0.0.1",

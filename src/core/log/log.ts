@@ -12,6 +12,8 @@ export interface LogFields {
   readonly duration_ms?: number;
   readonly key_id?: string;
   readonly account_id?: string;
+  /** Whose session of the console the request came with, or opened. */
+  readonly session?: "operator" | "developer";
   readonly model?: string;
   readonly provider?: string;
   readonly upstream_status?: number;

@@ -41,8 +41,8 @@ export interface AccountAdmin {
     readonly idempotencyKey?: string;
     readonly requestId: string;
   }): Promise<{ readonly balance: number }>;
-  /** Movements of its credit, oldest first. */
-  ledger(accountId: string, range: TimeRange, page: PageRequest): Promise<Page<EntryView>>;
+  /** Movements of its credit, or those alone that one of its keys made; oldest first. */
+  ledger(accountId: string, range: TimeRange, page: PageRequest, keyId?: string): Promise<Page<EntryView>>;
 }
 
 /** What these use cases are made of. */
@@ -123,9 +123,9 @@ export function createAccountAdmin({
       throw grantRefusal(answer.reason, accountId);
     },
 
-    async ledger(accountId, range, page) {
+    async ledger(accountId, range, page, keyId) {
       await account(accountId);
-      return read(() => listEntries(database, accountId, range, page));
+      return read(() => listEntries(database, accountId, range, page, keyId));
     },
   };
 }

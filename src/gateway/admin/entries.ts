@@ -15,22 +15,23 @@ export interface EntryView {
   readonly created_at: number;
 }
 
-/** Movements of an account's credit, oldest first. */
+/** Movements of an account's credit, or those alone that one of its keys made; oldest first. */
 export async function listEntries(
   database: Database,
   accountId: string,
   range: TimeRange,
   { after, limit }: PageRequest,
+  keyId?: string,
 ): Promise<Page<EntryView>> {
-  const rows = await database
+  const all = database
     .selectFrom("ledger")
     .selectAll()
     .where("account_id", "=", accountId)
     .where("seq", ">", readCursor(after) ?? 0n)
     .where(within("created_at_ms", range))
     .orderBy("seq")
-    .limit(limit + 1)
-    .execute();
+    .limit(limit + 1);
+  const rows = await (keyId === undefined ? all : all.where("key_id", "=", keyId)).execute();
   return toPage(rows, limit, entryView);
 }
 

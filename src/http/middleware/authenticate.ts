@@ -2,15 +2,16 @@ import type { Caller, KeyFault } from "../../core/caller.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { adminTokenGiven, keyFaultError, notAdminToken } from "../../gateway/auth-error.ts";
 import type { EdgeServices, Route } from "../route.ts";
+import type { SessionAccess } from "./authenticate-session.ts";
 import { readCredential } from "./credential.ts";
 
 /**
- * The one place that checks credentials. Throws a 401, or rejects with it, that says what is wrong. A key costs the same
+ * The one place that checks keys and the admin token. Throws a 401, or rejects with it, that says what is wrong. A key costs the same
  * work whether it is unknown, revoked or expired.
  */
 export function authenticate(
   services: EdgeServices,
-  access: Route["access"],
+  access: Exclude<Route["access"], SessionAccess>,
   request: Request,
 ): Caller | undefined | Promise<Caller> {
   if (access === "public") return undefined;

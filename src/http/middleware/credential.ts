@@ -1,6 +1,5 @@
 import type { GatewayError } from "../../core/errors.ts";
 import { authError } from "../../gateway/auth-error.ts";
-import type { Route } from "../route.ts";
 
 /** The headers that a credential is read from. */
 const READ = ["authorization", "x-api-key", "x-goog-api-key"] as const;
@@ -31,7 +30,7 @@ type Wanted = (typeof WANTED)[keyof typeof WANTED];
  * The credential of a request. Every way to pass one is read; two that differ are refused, so that a request cannot
  * pass a check by one key and evade it by the other. Throws a 401 that says why there is none, without what was sent.
  */
-export function readCredential(request: Request, access: Exclude<Route["access"], "public">): string {
+export function readCredential(request: Request, access: keyof typeof WANTED): string {
   const { headers } = request;
   return onlyBearer(headers) ?? readAny(request, WANTED[access]);
 }

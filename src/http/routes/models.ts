@@ -5,7 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { findPublicModel, listModels } from "../../gateway/models.ts";
 import { readModelPage } from "../model-page.ts";
 import { respondJson, respondLong, warningHeader } from "../respond.ts";
-import { callerOf, type Route } from "../route.ts";
+import { viewerOf, type Route } from "../route.ts";
 
 /** `GET /api/v1/models` and `GET /api/v1/models/{model}`. */
 export const modelRoutes: readonly Route[] = [
@@ -34,7 +34,7 @@ export const modelRoutes: readonly Route[] = [
       const { services, query } = context;
       if (query.has("client_version")) throw noCodexList();
       const { catalog } = services.relay.offer();
-      const models = listModels(catalog, callerOf(context), readModelPage(query), services.publicUrl());
+      const models = listModels(catalog, viewerOf(context), readModelPage(query), services.publicUrl());
       return respondLong(context, models);
     },
   },
@@ -57,7 +57,7 @@ export const modelRoutes: readonly Route[] = [
       }
       const { catalog } = services.relay.offer();
       const asked = { name: params.model ?? "", category: categories[0] };
-      const found = findPublicModel(catalog, callerOf(context), asked, services.publicUrl());
+      const found = findPublicModel(catalog, viewerOf(context), asked, services.publicUrl());
       return respondJson(found.model, 200, warningHeader(found.warnings));
     },
   },

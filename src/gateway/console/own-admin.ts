@@ -1,0 +1,79 @@
+import type { Caller } from "../../core/caller.ts";
+import { GatewayError, quoted } from "../../core/errors.ts";
+import type { Admin } from "../admin/admin.ts";
+import type { Operations } from "../admin/operations.ts";
+import { notFound } from "../admin/views.ts";
+
+/**
+ * The admin use cases as the holder of a key may use them: reads of that key's own rows, without what the operator owes
+ * providers. Every other use case, and any that is added to `Admin`, is refused.
+ */
+export function ownAdmin(admin: Admin, { keyId, accountId }: Caller): Admin {
+  /** The filter, for the own key; one of others is a 400. */
+  const own = <Filter extends OwnerFilter>(filter: Filter): Filter => {
+    onlyOwn("key_id", filter.key_id, keyId);
+    onlyOwn("account_id", filter.account_id, accountId);
+    return { ...filter, key_id: keyId, account_id: accountId };
+  };
+  return {
+    ...allRefused(admin),
+    async requests(filter, page) {
+      const { data, next } = await admin.requests(own(filter), page);
+      return { data: data.map((row) => Object.assign({}, row, { cost: null })), next };
+    },
+    async request(id) {
+      const found = await admin.request(id);
+      if (found.key_id !== keyId) throw notFound("request", id);
+      return { ...found, cost: null };
+    },
+    tasks: async (filter, page) => admin.tasks(own(filter), page),
+    async key(id) {
+      if (id !== keyId) throw notFound("key", id);
+      return admin.key(id);
+    },
+    async ledger(id, range, page) {
+      if (id !== accountId) throw notFound("account", id);
+      return admin.ledger(id, range, page, keyId);
+    },
+  };
+}
+
+/** The operations as the holder of a key may use them: to see that key's own tasks. */
+export function ownOperations(operations: Operations, { keyId }: Caller): Operations {
+  return {
+    ...allRefused(operations),
+    async task(id) {
+      const found = await operations.task(id);
+      if (found.key_id !== keyId) throw notFound("task", id);
+      return found;
+    },
+  };
+}
+
+/** The same use cases, each of which refuses. */
+function allRefused<UseCases extends object>(
+  cases: UseCases,
+): { readonly [Name in keyof UseCases]: () => Promise<never> } {
+  const refuse = (): Promise<never> => Promise.reject(forOperators());
+  return Object.fromEntries(Object.keys(cases).map((name) => [name, refuse])) as {
+    readonly [Name in keyof UseCases]: () => Promise<never>;
+  };
+}
+
+interface OwnerFilter {
+  readonly key_id?: string;
+  readonly account_id?: string;
+}
+
+function onlyOwn(param: string, given: string | undefined, own: string): void {
+  if (given === undefined || given === own) return;
+  const words = `${param} is ${quoted(given)}, and this session sees ${own} alone.`;
+  throw new GatewayError("invalid_request_error", words, { param });
+}
+
+/** The 403 for what only an operator may do. */
+export function forOperators(): GatewayError {
+  return new GatewayError("permission_error", "Only an operator may do this: sign in with the admin token.", {
+    code: "operator_only",
+  });
+}

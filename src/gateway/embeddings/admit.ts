@@ -10,7 +10,7 @@ import type { EmbeddingRequest, TextTokens } from "../../protocols/embeddings/re
 import { wrong } from "../../protocols/request-json.ts";
 import type { Provider, SpokenEmbeddings } from "../../providers/provider.ts";
 import { noLiveProvider } from "../find-model.ts";
-import type { CallAdmission } from "../language/paid-call.ts";
+import type { CallAdmission } from "../language/prepared-call.ts";
 import type { Offer } from "../offer.ts";
 import { calledWays, type CalledWay } from "../routing/ways.ts";
 

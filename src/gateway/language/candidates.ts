@@ -9,7 +9,8 @@ import { admit, type Admission, type Destination, mostOutput } from "./admit.ts"
 import type { Candidate } from "./attempts.ts";
 import { recalledFor, rememberingFor } from "./dropped-thinking.ts";
 import { type Leg, type Room, roomIn } from "./legs.ts";
-import type { CallWays, PreparedCall } from "./paid-call.ts";
+import type { CallWays } from "./paid-call.ts";
+import type { PreparedCall } from "./prepared-call.ts";
 import { prepareBody } from "./prepared-body.ts";
 import type { RelayInput, RelayServices } from "./relay-input.ts";
 

@@ -12,19 +12,13 @@ import type { Ledger, Served } from "../../ledger/ledger.ts";
 import type { Pass } from "../../limits/limiter.ts";
 import type { CarrierKey } from "../../protocols/carrier.ts";
 import type { AnswerContext, Metered, RelayProtocol } from "../../protocols/protocol.ts";
-import type { Dialect } from "../../providers/provider.ts";
-import {
-  callUpstream,
-  keptByCall,
-  type UpstreamAnswer,
-  type UpstreamCall,
-} from "../../providers/upstream.ts";
-import type { Admission } from "./admit.ts";
-import { type Attempts, type AttemptWays, openAttempts, type Sendable } from "./attempts.ts";
+import { callUpstream, keptByCall, type UpstreamAnswer } from "../../providers/upstream.ts";
+import { type Attempts, type AttemptWays, openAttempts } from "./attempts.ts";
 import type { LiveCalls } from "../live-calls.ts";
 import type { RequestRecord } from "../request-record.ts";
 import { isPlausible, tokensOf, withFlag } from "./metered.ts";
 import { isAnswer, noteUpstreamError, refusalOf } from "./refused-answer.ts";
+import type { CalledFormat, CallTerms, PreparedCall } from "./prepared-call.ts";
 import type { Routing } from "../routing/routing.ts";
 import type { Answered } from "../routing/retry.ts";
 import type { Timeouts } from "../timeouts.ts";
@@ -40,34 +34,6 @@ export interface CallServices {
   readonly carrierSecret: string;
   /** Calls that have not ended, so that a shutdown can end them as it should. */
   readonly live: Pick<LiveCalls, "add" | "delete">;
-}
-
-/** What a call needs of the form in which its provider is asked. */
-export type CalledFormat = Pick<RelayProtocol, "upstreamPath" | "readRefusal">;
-
-/** What a call needs of its admission. */
-export interface CallAdmission<Format extends CalledFormat> extends Omit<
-  Admission,
-  "target" | "snapshot" | "amount" | "elastic" | "spoken" | "protocol"
-> {
-  readonly protocol: Format;
-  readonly spoken: UpstreamCall["provider"] & {
-    readonly dialect: Pick<Dialect, "kind"> & Partial<Pick<Dialect, "padding">>;
-  };
-}
-
-/** What an answer is charged by. */
-export interface CallTerms<Format extends CalledFormat> {
-  readonly admission: CallAdmission<Format>;
-  /** The output for each choice that the hold has room for here; absent: as much as was asked for. */
-  readonly outputTokens: number | undefined;
-}
-
-/** A request as one way is sent it. */
-export interface PreparedCall<Format extends CalledFormat> extends Sendable<PreparedCall<Format>> {
-  readonly terms: CallTerms<Format>;
-  /** Who hears of its answer. */
-  readonly hears: Pick<AnswerContext, "remember" | "keep">;
 }
 
 /**

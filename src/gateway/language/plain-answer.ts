@@ -4,7 +4,8 @@ import type { AnswerContext, RelayAnswer } from "../../protocols/protocol.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { RequestRecord } from "../request-record.ts";
 import { ClientGone } from "./client-gone.ts";
-import type { CalledFormat, CallServices, PaidCall } from "./paid-call.ts";
+import type { CallServices, PaidCall } from "./paid-call.ts";
+import type { CalledFormat } from "./prepared-call.ts";
 
 /** A plain answer beyond this is a fault of the provider. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;

@@ -157,9 +157,9 @@ function testMigrations(engine: TestEngine): void {
     await auditBooks(store.database);
   });
 
-  test("bring a store of the version before along, which goes on beside this one: no cost is known, and no key may ask for a route", async () => {
-    const { "0010-routes": _, "0012-sessions": __, ...before } = MIGRATIONS;
-    await migrateWith(store.database, engine.name, before);
+  test("bring a store of the ninth version along, which goes on beside this one: no cost is known, and no key may ask for a route", async () => {
+    const before = Object.entries(MIGRATIONS).filter(([name]) => name < "0010");
+    await migrateWith(store.database, engine.name, Object.fromEntries(before));
     const write = (n: number) =>
       [
         `insert into keys (id, account_id, name, hash, hint, models, budget, requests_per_minute, tokens_per_minute,

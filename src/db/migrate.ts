@@ -11,6 +11,7 @@ import { journalGaps } from "./migrations/0007-journal-gaps.ts";
 import { allotments } from "./migrations/0008-allotments.ts";
 import { keptResponses } from "./migrations/0009-kept-responses.ts";
 import { routes } from "./migrations/0010-routes.ts";
+import { usage } from "./migrations/0011-usage.ts";
 import { sessions } from "./migrations/0012-sessions.ts";
 import type { Database } from "./schema.ts";
 
@@ -25,6 +26,7 @@ export const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonl
   "0008-allotments": allotments,
   "0009-kept-responses": (words) => (words.keepsApart ? [] : keptResponses(words)),
   "0010-routes": routes,
+  "0011-usage": usage,
   "0012-sessions": sessions,
 };
 

@@ -21,6 +21,10 @@ export interface Tables {
   audit_marks: AuditMarksTable;
   journal_gaps: JournalGapsTable;
   store_health: StoreHealthTable;
+  usage_rollups: UsageRollupsTable;
+  usage_mark: UsageMarkTable;
+  refusals: RefusalsTable;
+  refusal_counts: RefusalCountsTable;
 }
 
 /** Accounts of customers. `balance` and `held` change only together with the rows that explain them. */
@@ -255,4 +259,66 @@ export interface JournalGapsTable {
 /** Written to find out whether the store takes writes. */
 export interface StoreHealthTable {
   pings: bigint;
+}
+
+/** What the requests of an hour or a day come to. Names that a row of this view does not tell apart are empty. */
+export interface UsageRollupsTable {
+  /** Milliseconds of an hour or of a day. */
+  grain_ms: bigint;
+  view_name: string;
+  /** When the hour or the day begins. */
+  time_ms: bigint;
+  model: string;
+  /** Empty also where there was none. */
+  provider: string;
+  account_id: string;
+  key_id: string;
+  outcome: string;
+  requests: bigint;
+  failed: bigint;
+  input_tokens: bigint;
+  output_tokens: bigint;
+  cache_read_tokens: bigint;
+  images: bigint;
+  seconds: bigint;
+  credit: bigint;
+  /** Of the requests whose cost is known, */
+  cost: bigint;
+  /** and what these were charged. */
+  credit_with_cost: bigint;
+  /** JSON: counts by bucket of a histogram. */
+  latency: string;
+  first_byte: string;
+  /** The requests in it have numbers from here to there, among others. */
+  first_seq: bigint;
+  last_seq: bigint;
+}
+
+/** Requests up to this number are in the rollups, and no others: one row. */
+export interface UsageMarkTable {
+  request_seq: bigint;
+}
+
+/** Requests that were refused before a hold; the newest ones alone are kept. */
+export interface RefusalsTable {
+  seq: Generated<bigint>;
+  id: string;
+  at_ms: bigint;
+  status: bigint;
+  code: string;
+  field: string | null;
+  model: string | null;
+  key_id: string | null;
+  account_id: string | null;
+  path: string;
+}
+
+/** Refusals of an hour. An absent model or key is empty. */
+export interface RefusalCountsTable {
+  time_ms: bigint;
+  status: bigint;
+  code: string;
+  model: string;
+  key_id: string;
+  refusals: bigint;
 }

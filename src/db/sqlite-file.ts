@@ -20,3 +20,15 @@ export function openForWriting(path: string): SqliteDatabase {
 export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && error.message.includes("database or disk is full");
 }
+
+/**
+ * Opens the database for figures that can be made again from the books: a power failure may take the last of them, in
+ * the order of writing. The writer waits for each of their commits, which must therefore be short.
+ */
+export function openForFigures(path: string): SqliteDatabase {
+  const database = openSqlite(path);
+  database.execute("pragma busy_timeout = 1000");
+  database.execute("pragma synchronous = normal");
+  database.execute("pragma wal_autocheckpoint = 4000");
+  return database;
+}

@@ -202,6 +202,53 @@ export const AUDIT_MARKS = describe("audit_marks", "subject", {
   checkedAtMs: number("checked_at_ms"),
 });
 
+/** Usage of an hour or a day. */
+export const USAGE_ROLLUPS = describe("usage_rollups", "timeMs", {
+  grainMs: number("grain_ms"),
+  view: text("view_name"),
+  timeMs: number("time_ms"),
+  model: text("model"),
+  provider: text("provider"),
+  account: text("account_id"),
+  key: text("key_id"),
+  outcome: text("outcome"),
+  requests: number("requests"),
+  failed: number("failed"),
+  inputTokens: number("input_tokens"),
+  outputTokens: number("output_tokens"),
+  cacheReadTokens: number("cache_read_tokens"),
+  images: number("images"),
+  seconds: number("seconds"),
+  credit: bigint("credit"),
+  cost: bigint("cost"),
+  creditWithCost: bigint("credit_with_cost"),
+  latency: text("latency"),
+  firstByte: text("first_byte"),
+  firstSeq: bigint("first_seq"),
+  lastSeq: bigint("last_seq"),
+});
+
+export const REFUSALS = describe("refusals", "id", {
+  id: text("id"),
+  atMs: number("at_ms"),
+  status: number("status"),
+  code: text("code"),
+  field: text("field"),
+  model: text("model"),
+  key: text("key_id"),
+  account: text("account_id"),
+  path: text("path"),
+});
+
+export const REFUSAL_COUNTS = describe("refusal_counts", "timeMs", {
+  timeMs: number("time_ms"),
+  status: number("status"),
+  code: text("code"),
+  model: text("model"),
+  key: text("key_id"),
+  refusals: number("refusals"),
+});
+
 export type AccountRow = RowOf<typeof ACCOUNTS>;
 export type KeyRow = RowOf<typeof KEYS>;
 export type PriceVersionRow = RowOf<typeof PRICE_VERSIONS>;
@@ -209,6 +256,9 @@ export type HoldRow = RowOf<typeof HOLDS>;
 export type EntryRow = RowOf<typeof ENTRIES>;
 export type RequestRow = RowOf<typeof REQUESTS>;
 export type TaskRow = RowOf<typeof TASKS>;
+export type UsageRollup = RowOf<typeof USAGE_ROLLUPS>;
+export type RefusalRow = RowOf<typeof REFUSALS>;
+export type RefusalCount = RowOf<typeof REFUSAL_COUNTS>;
 /** The mark of an account or a key whose entries and requests up to here were found right. */
 export type AuditMark = RowOf<typeof AUDIT_MARKS>;
 
@@ -229,9 +279,16 @@ export function typedList({ columns }: Rows): string {
 
 /** The members of `rows` out of SQLite's `value`, which is a row as JSON. */
 export function jsonList({ columns }: Rows): string {
-  return listOf(columns, (member, { kind }) =>
-    kind === "text" ? `value ->> '${member}'` : `cast(value ->> '${member}' as integer)`,
-  );
+  return listOf(columns, jsonMember);
+}
+
+function jsonMember(member: string, { kind }: Column): string {
+  return kind === "text" ? `value ->> '${member}'` : `cast(value ->> '${member}' as integer)`;
+}
+
+/** The members of `rows` out of SQLite's `value`, each by its name. */
+export function namedJsonList({ columns }: Rows): string {
+  return listOf(columns, (member, column) => `${jsonMember(member, column)} as "${member}"`);
 }
 
 /** PostgreSQL's type of a column. */

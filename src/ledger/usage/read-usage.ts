@@ -1,0 +1,208 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Engine } from "../../db/engine.ts";
+import type { Database } from "../../db/schema.ts";
+import { addMeasures, countedRow, type Measures, type Names, noMeasures, selectCounted } from "./measures.ts";
+import { type Rollup, selectRollups } from "./rollups.ts";
+import { DAY_MS, type Dimension, HOUR_MS, startOf, viewFor } from "./views.ts";
+
+/** By what usage can be grouped: a route is a model at a provider. */
+export const GROUPINGS = ["none", "model", "key", "account", "provider", "outcome", "route"] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+/** Into what usage can be divided; days are those of UTC. */
+export const USAGE_INTERVALS = ["hour", "day", "all"] as const;
+export type UsageInterval = (typeof USAGE_INTERVALS)[number];
+
+/** Which usage is asked for. */
+export interface UsageQuery {
+  /** Of requests that were settled then or later, */
+  readonly fromMs: number;
+  /** and before then. */
+  readonly toMs: number;
+  /** Until now, which is `toMs`: other processes may have a later time. */
+  readonly isOpen: boolean;
+  readonly interval: UsageInterval;
+  readonly groupBy: Grouping;
+  readonly filter: Partial<Names>;
+}
+
+/** The usage of an interval and a group. */
+export interface UsageGroup {
+  /** When the interval begins. */
+  readonly timeMs: number;
+  /** Null for requests without such a name, and where nothing is grouped. */
+  readonly group: string | null;
+  readonly measures: Measures;
+}
+
+const GROUPED: Readonly<Record<Grouping, readonly Dimension[]>> = {
+  none: [],
+  model: ["model"],
+  key: ["key"],
+  account: ["account"],
+  provider: ["provider"],
+  outcome: ["outcome"],
+  route: ["model", "provider"],
+};
+
+/**
+ * Usage by the books at one moment, exact to each request: what is counted in rollups, the requests that are not yet, and
+ * those of an hour of which only a part is asked for. Ordered by time and group.
+ */
+export function readUsage(
+  database: Database,
+  engine: Engine,
+  query: UsageQuery,
+): Promise<readonly UsageGroup[]> {
+  const transaction = database.transaction();
+  const atOneMoment = engine === "postgres" ? transaction.setIsolationLevel("repeatable read") : transaction;
+  return atOneMoment.execute((tx) => readFrom(tx, query));
+}
+
+async function readFrom(database: Database, query: UsageQuery): Promise<readonly UsageGroup[]> {
+  const { fromMs, isOpen, interval, groupBy, filter } = query;
+  const toMs = isOpen ? Infinity : query.toMs;
+  const sums = createSums(query);
+  const view = viewFor([...GROUPED[groupBy], ...(Object.keys(filter) as Dimension[])]);
+  const filtered = sql.join([sql`true`, ...filters(filter)], sql` and `);
+  const { wholes, parts } = divide({ fromMs, toMs }, interval === "hour" ? [HOUR_MS] : [DAY_MS, HOUR_MS]);
+  for (const { grainMs, ...span } of wholes) {
+    const where = sql`${within("time_ms", span)} and ${filtered}`;
+    for (const rollup of await selectRollups(database, { grainMs, view, where }))
+      sums.add(rollup, rollup.timeMs);
+  }
+  const { request_seq: mark } = await database
+    .selectFrom("usage_mark")
+    .select("request_seq")
+    .executeTakeFirstOrThrow();
+  const readRows = async (where: RawBuilder<unknown>): Promise<void> => {
+    const bounded = sql<boolean>`${where} and ${filtered}`;
+    for await (const row of counted(database, bounded)) sums.add(row, row.atMs);
+  };
+  for (const part of parts) {
+    const numbers = await numbersOf(database, startOf(HOUR_MS, part.fromMs));
+    if (numbers === undefined) continue;
+    const { first, last } = numbers;
+    await readRows(sql`seq >= ${first} and seq <= ${last} and ${within("settled_at_ms", part)}`);
+  }
+  await readRows(sql`seq > ${mark} and ${within("settled_at_ms", { fromMs, toMs })}`);
+  return sums.groups();
+}
+
+/** A span of time: from then, and before then. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Whole times of rollups within a span, and the parts of hours at its ends. */
+interface Divided {
+  readonly wholes: readonly (Span & { readonly grainMs: number })[];
+  readonly parts: readonly Span[];
+}
+
+/** Divides a span: into whole times of the first grain, and what is left at both ends into those of the next. */
+function divide(span: Span, [grainMs, ...finer]: readonly number[]): Divided {
+  const { fromMs, toMs } = span;
+  if (fromMs >= toMs) return { wholes: [], parts: [] };
+  if (grainMs === undefined) return { wholes: [], parts: [span] };
+  const first = startOf(grainMs, fromMs + grainMs - 1);
+  const last = toMs === Infinity ? Infinity : startOf(grainMs, toMs);
+  if (first >= last) {
+    const edge = Math.min(first, toMs);
+    return edge === toMs
+      ? divide(span, finer)
+      : both(divide({ fromMs, toMs: edge }, finer), divide({ fromMs: edge, toMs }, finer));
+  }
+  const ends = both(divide({ fromMs, toMs: first }, finer), divide({ fromMs: last, toMs }, finer));
+  return { wholes: [{ grainMs, fromMs: first, toMs: last }, ...ends.wholes], parts: ends.parts };
+}
+
+function both(one: Divided, other: Divided): Divided {
+  return { wholes: [...one.wholes, ...other.wholes], parts: [...one.parts, ...other.parts] };
+}
+
+function within(column: string, { fromMs, toMs }: Span): RawBuilder<unknown> {
+  const since = sql`${sql.ref(column)} >= ${BigInt(fromMs)}`;
+  return toMs === Infinity ? since : sql`${since} and ${sql.ref(column)} < ${BigInt(toMs)}`;
+}
+
+const COLUMNS: Readonly<Record<Dimension, string>> = {
+  model: "model",
+  provider: "provider",
+  account: "account_id",
+  key: "key_id",
+  outcome: "outcome",
+};
+
+function filters(filter: Partial<Names>): RawBuilder<unknown>[] {
+  return (Object.entries(filter) as [Dimension, string][]).map(
+    ([dimension, name]) => sql`${sql.ref(COLUMNS[dimension])} = ${name}`,
+  );
+}
+
+/** Between which numbers the counted requests of an hour are; `undefined` where there are none. */
+async function numbersOf(
+  database: Database,
+  hourMs: number,
+): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
+  const where = sql`time_ms = ${BigInt(hourMs)}`;
+  const rollups = await selectRollups(database, { grainMs: HOUR_MS, view: "outcome", where });
+  if (rollups.length === 0) return undefined;
+  const seqs = rollups.flatMap(({ firstSeq, lastSeq }) => [firstSeq, lastSeq]);
+  return {
+    first: seqs.reduce((least, seq) => (seq < least ? seq : least)),
+    last: seqs.reduce((most, seq) => (seq > most ? seq : most)),
+  };
+}
+
+/** Requests that are in memory at a time. */
+const PAGE = 5_000;
+
+async function* counted(database: Database, where: RawBuilder<boolean>) {
+  for (let after = 0n; ;) {
+    const rows = await selectCounted(database).where(where).where("seq", ">", after).limit(PAGE).execute();
+    for (const row of rows) yield countedRow(row);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE) return;
+    after = last.seq;
+  }
+}
+
+function createSums({ fromMs, interval, groupBy }: UsageQuery) {
+  const times = new Map<number, Map<string, Measures>>();
+  const timeOf = (ms: number): number => {
+    if (interval === "all") return fromMs;
+    return startOf(interval === "hour" ? HOUR_MS : DAY_MS, ms);
+  };
+  return {
+    add(row: Names & Pick<Rollup, "measures">, ms: number): void {
+      const timeMs = timeOf(ms);
+      let groups = times.get(timeMs);
+      if (groups === undefined) times.set(timeMs, (groups = new Map()));
+      const group = groupOf(groupBy, row);
+      let sum = groups.get(group);
+      if (sum === undefined) groups.set(group, (sum = noMeasures()));
+      addMeasures(sum, row.measures);
+    },
+    groups: (): readonly UsageGroup[] =>
+      [...times]
+        .toSorted(([one], [other]) => one - other)
+        .flatMap(([timeMs, groups]) =>
+          [...groups]
+            .toSorted(([one], [other]) => (one < other ? -1 : 1))
+            .map(([group, measures]) => ({ timeMs, group: group === "" ? null : group, measures })),
+        ),
+  };
+}
+
+function groupOf(groupBy: Grouping, names: Names): string {
+  switch (groupBy) {
+    case "none":
+      return "";
+    case "route":
+      return names.provider === "" ? "" : `${names.model}@${names.provider}`;
+    default:
+      return names[groupBy];
+  }
+}

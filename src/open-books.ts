@@ -11,8 +11,10 @@ import { openHome, type Home } from "./db/home.ts";
 import type { Engine } from "./db/engine.ts";
 import type { Database } from "./db/schema.ts";
 import { createAdmin, type Admin } from "./gateway/admin/admin.ts";
+import type { ThreadPlace } from "./gateway/admin/thread/messages.ts";
 import { createStoreReader, type StoreReader } from "./gateway/store-read.ts";
 import { createInstallation, type Installation } from "./gateway/installation.ts";
+import type { Refusals } from "./gateway/refusals.ts";
 import type { Timeouts } from "./gateway/timeouts.ts";
 import { createKeys, type Keys } from "./keys/keys.ts";
 import { findKey } from "./keys/key-store.ts";
@@ -28,6 +30,7 @@ import { createSweeper } from "./ledger/sweeper.ts";
 import { timedExecutor } from "./ledger/timed-executor.ts";
 import { createWriter, type Writer } from "./ledger/writer.ts";
 import type { OpenMetrics } from "./open-metrics.ts";
+import { openUsage } from "./open-usage.ts";
 import { createCipher, type Cipher } from "./runtime/cipher.ts";
 import { createKeyedHash, deriveSecret } from "./runtime/hash.ts";
 
@@ -45,10 +48,14 @@ export interface Books {
   readonly ledger: Ledger;
   readonly keys: Keys;
   readonly admin: Admin;
+  /** What operators read is read on a thread: no request waits for it. */
+  readonly operatorReads: Database;
   readonly audit: Pick<Audit, "last">;
   /** Holds in the memory of this process. */
   openHolds(): number;
   readonly installation: Installation;
+  /** Where requests that are refused are noted. */
+  readonly refusals: Refusals;
   /** The keyed hash of a token. */
   tokenHash(token: string): string;
   /** Seals the requests of tasks; every process on the store can open them. */
@@ -124,6 +131,8 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     clock,
     thereSinceMs: sweeper.heardSinceMs,
   });
+  const usage = openUsage({ place: placeOf(parts, home), database, clock, log });
+  const { thread, refusals } = usage;
   const holdLifetimeMs = (): number => Math.max(timeouts().plainMs, timeouts().streamMs) + END_MS;
   const auditing = auditHourly(audit, clock, log);
   return {
@@ -137,7 +146,22 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     keys,
     audit,
     openHolds: () => openHolds?.count() ?? 0,
-    admin: createAdmin({ database, read, writer, held, keys, audit, isModel, providers, clock, random }),
+    operatorReads: thread.database,
+    admin: createAdmin({
+      database: thread.database,
+      thread,
+      flushRefusals: () => refusals.flush(),
+      read,
+      writer,
+      held,
+      keys,
+      audit,
+      isModel,
+      providers,
+      clock,
+      random,
+    }),
+    refusals,
     installation: createInstallation({
       database,
       writer,
@@ -151,9 +175,13 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     tokenHash,
     cipher: createCipher(pepper),
     secretFor: (label) => deriveSecret(pepper, label),
-    startThreads,
+    startThreads() {
+      startThreads();
+      thread.start();
+    },
     async close() {
       void auditing.close();
+      await usage.close();
       await sweeper.close();
       await writer.close();
       await database.destroy();
@@ -167,7 +195,7 @@ function storeOf(
   home: Home | undefined,
 ): Promise<Store> {
   return openStore({
-    place: config.databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: config.databaseUrl },
+    place: placeOf({ config }, home),
     failpoint,
     writerFailpoint: config.writerFailpoint,
     kill,
@@ -214,6 +242,13 @@ function auditHourly(audit: Audit, clock: Clock, log: Log): Interval {
   const interval = createInterval(clock, AUDIT_MS, look);
   interval.start();
   return interval;
+}
+
+function placeOf(
+  { config: { databaseUrl } }: Pick<BooksParts, "config">,
+  home: Home | undefined,
+): ThreadPlace {
+  return databaseUrl === undefined ? { file: databaseFileOf(home) } : { url: databaseUrl };
 }
 
 function databaseFileOf(home: Home | undefined): string {

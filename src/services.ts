@@ -110,13 +110,11 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   const failpoint = readFailpoint(config.failpoint);
   const offer = (): Offer => offers.current().offer;
   const metrics = openMetrics(parts, offer);
+  const counted = { ...parts, metrics, failpoint, kill };
   const books = await openBooks({
-    ...parts,
+    ...counted,
     timeouts: () => settings().timeouts,
     ...knownIn(offers),
-    metrics,
-    failpoint,
-    kill,
   });
   let url = `http://${config.host}:${config.port}`;
   const publicUrl = (): string => config.publicUrl ?? url;
@@ -153,7 +151,8 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     relay: relayOf({ ...shared, live: calls, ledger: books.ledger, failpoint }, settings),
     ready: () => readiness(draining, books),
   };
-  const app = createApp({ ...parts, routes: ROUTED, services: edge, meter: metrics.meter });
+  const { refusals } = books;
+  const app = createApp({ ...parts, routes: ROUTED, services: edge, meter: metrics.meter, refusals });
   const warming = warmUpOf(parts, edge, files);
   await scheduler.start();
   kept.start();
@@ -215,16 +214,17 @@ function operationsOf(
   const { books, offers, tasks, assets } = opened;
   const status: StatusParts = {
     ...books,
+    database: books.operatorReads,
     version: VERSION,
     startedAtMs: clock.nowMs(),
     places: placesOf(config),
-    countTasks: createTaskCounts(books.database, clock),
+    countTasks: createTaskCounts(books.operatorReads, clock),
     providers: () => providerStatus(offers.current()),
     settings: () => shownSettings(config, offers.current().settings),
     lastAudit: books.audit.last,
     steadyMs: () => clock.steadyMs(),
   };
-  return createOperations({ ...books, tasks, assets, clock, status });
+  return createOperations({ ...books, database: books.operatorReads, tasks, assets, clock, status });
 }
 
 /** What requests of all kinds share. */

@@ -175,6 +175,8 @@ const BANS: readonly Ban[] = [
       "src/ledger/sqlite/batch.ts": "a batch that the keeper wrote",
       "src/ledger/intents.ts": "notes that we wrote; one that was cut off is left out",
       "src/gateway/admin/tasks.ts": "columns that we wrote",
+      "src/gateway/admin/thread/messages.ts": "rows that our own thread wrote",
+      "src/ledger/usage/": "columns that we wrote",
       "src/tasks/stored-task.ts": "columns that we wrote",
       "src/tasks/run/claimed-task.ts": "what a task was asked, sealed by us; its job checks it",
     },

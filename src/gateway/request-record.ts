@@ -5,6 +5,7 @@ import type { MicroCredits } from "../core/money/credits.ts";
 import type { Usage } from "../core/money/usage.ts";
 import type { Attempt } from "../ledger/commands.ts";
 import type { CountedRequest, Meter, RetryStep, Spent } from "./metrics/meter.ts";
+import type { Refusals } from "./refusals.ts";
 import type { FailureReason } from "./routing/retry.ts";
 import type { Offer } from "./offer.ts";
 
@@ -55,14 +56,15 @@ export function noteAsked(record: RequestRecord, { catalog }: Pick<Offer, "catal
   if (id !== undefined && others.length === 0) record.note({ model: id });
 }
 
-/** Begins the record of a request. Without a meter nothing is counted. */
+/** Begins the record of a request. Without a meter nothing is counted, without `refusals` no refusal is noted. */
 export function openRequestRecord(
   log: Log,
   clock: Clock,
   request: { readonly requestId: string; readonly method: string; readonly path: string },
   meter?: Meter,
+  refusals?: Pick<Refusals, "note">,
 ): RequestRecord {
-  return new OpenRecord(log, clock, request, meter);
+  return new OpenRecord(log, clock, request, meter, refusals);
 }
 
 const NO_ATTEMPTS: readonly Attempt[] = [];
@@ -78,6 +80,7 @@ class OpenRecord implements RequestRecord, CountedRequest {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #meter: Meter | undefined;
+  readonly #refusals: Pick<Refusals, "note"> | undefined;
   readonly #startedMs: number;
   readonly #fields: LogFields;
   /** By the meter's clock, as are those below. */
@@ -87,12 +90,13 @@ class OpenRecord implements RequestRecord, CountedRequest {
   #refusal: ErrorKind | undefined;
   #finished = false;
 
-  constructor(log: Log, clock: Clock, request: Parameters<typeof openRequestRecord>[2], meter?: Meter) {
+  constructor(...[log, clock, request, meter, refusals]: Parameters<typeof openRequestRecord>) {
     const { requestId, method, path } = request;
     this.requestId = requestId;
     this.#log = log;
     this.#clock = clock;
     this.#meter = meter;
+    this.#refusals = refusals;
     this.#startedMs = clock.steadyMs();
     this.#fields = { request_id: requestId, method, path };
     this.#beganMs = meter?.nowMs() ?? 0;
@@ -162,9 +166,16 @@ class OpenRecord implements RequestRecord, CountedRequest {
     this.#finished = true;
     if (this.#fields.operator_fault === true) this.#log.error("request", this.#fields);
     else this.#log.info("request", this.#fields);
+    if (this.#refusal !== undefined && this.attempts.length === 0) this.#noteRefusal(this.#refusal, status);
     if (this.#meter === undefined) return;
     this.goesOn();
     this.durationMs = this.#meter.nowMs() - this.#beganMs;
     this.#meter.ended(this);
+  }
+
+  #noteRefusal(kind: ErrorKind, status: number): void {
+    const { code = kind, path = "", param: field, model, key_id: key, account_id: account } = this.#fields;
+    const { endpoint, requestId: id } = this;
+    this.#refusals?.note({ id, status, code, endpoint, path, field, model, key, account });
   }
 }

@@ -6,6 +6,7 @@ import { describeError, type Log, type LogFields, redact, refusalFields } from "
 import type { Random } from "../core/random.ts";
 import type { MemoryShare } from "../core/bytes/request-memory.ts";
 import type { Meter } from "../gateway/metrics/meter.ts";
+import type { Refusals } from "../gateway/refusals.ts";
 import { openRequestRecord, type RequestRecord } from "../gateway/request-record.ts";
 import type { Session } from "../gateway/console/sessions.ts";
 import type { Connection } from "../runtime/serve.ts";
@@ -27,6 +28,8 @@ export interface AppParts {
   readonly log: Log;
   /** Counts requests; absent: they are not counted. */
   readonly meter?: Meter | undefined;
+  /** Notes requests that are refused before a hold; absent: they are not noted. */
+  readonly refusals?: Pick<Refusals, "note">;
 }
 
 /** Characters of a path that are logged. */
@@ -36,7 +39,7 @@ const MAX_LOGGED_PATH = 512;
 export type App = (request: Request, connection: Connection) => Promise<Response>;
 
 /** Puts the route table behind ids, authentication, limits, errors and the access log. */
-export function createApp({ routes, services, clock, random, log, meter }: AppParts): App {
+export function createApp({ routes, services, clock, random, log, meter, refusals }: AppParts): App {
   const router = createRouter(routes);
   const loggedPaths = new Map(routes.map(({ path }) => [path, loggedPath(path)]));
   const isModel = (id: string): boolean => services.relay.offer().catalog.knownById(id).length > 0;
@@ -46,7 +49,7 @@ export function createApp({ routes, services, clock, random, log, meter }: AppPa
     const path = pathOf(url);
     const requestId = newRequestId(clock.nowMs(), random);
     const logged = loggedPaths.get(path) ?? loggedPath(path);
-    const record = openRequestRecord(log, clock, { requestId, method, path: logged }, meter);
+    const record = openRequestRecord(log, clock, { requestId, method, path: logged }, meter, refusals);
     const exchange = new Exchange({ services, request, url, connection, clock, record });
     let response: Response;
     try {

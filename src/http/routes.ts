@@ -4,10 +4,12 @@ import { assetRoute } from "./routes/assets.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
+import { refusalRoutes } from "./routes/admin/refusals.ts";
 import { requestRoutes } from "./routes/admin/requests.ts";
 import { routesRoute } from "./routes/admin/routes.ts";
 import { statusRoute } from "./routes/admin/status.ts";
 import { taskRoutes } from "./routes/admin/tasks.ts";
+import { usageRoute } from "./routes/admin/usage.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { consoleFileRoutes } from "./routes/console-files.ts";
 import { consoleRoutes } from "./routes/console-sessions.ts";
@@ -41,6 +43,8 @@ export const ROUTES: readonly Route[] = [
   ...requestRoutes,
   ...taskRoutes,
   routesRoute,
+  usageRoute,
+  ...refusalRoutes,
   auditRoute,
   statusRoute,
   ...consoleRoutes,

@@ -1,0 +1,70 @@
+import { CompiledQuery } from "kysely";
+import type { Engine } from "../../../db/engine.ts";
+import type { Database } from "../../../db/schema.ts";
+import { kyselyOver, openForReading } from "../../../db/sqlite.ts";
+import { openForFigures } from "../../../db/sqlite-file.ts";
+import { writeRefusals } from "../../../ledger/refusals.ts";
+import { createHorizon } from "../../../ledger/usage/horizon.ts";
+import { readUsage } from "../../../ledger/usage/read-usage.ts";
+import { rollUp } from "../../../ledger/usage/roll-up.ts";
+import { usageText } from "../usage-text.ts";
+import { type AdminDone, type AdminWork, type ThreadPlace, writeRows } from "./messages.ts";
+
+/** Does the work of the thread, over connections of its own that are opened when they are first needed. */
+export function openWork(place: ThreadPlace): (work: AdminWork) => Promise<AdminDone> {
+  const engine: Engine = "file" in place ? "sqlite" : "postgres";
+  let opening: Promise<Connections> | undefined;
+  return async (work) => {
+    const { reads, openFigures } = await (opening ??= connect(place));
+    if ("sql" in work) {
+      const { rows } = await reads.executeQuery(CompiledQuery.raw(work.sql, [...work.parameters]));
+      return writeRows(rows as Record<string, unknown>[]);
+    }
+    if ("usage" in work) {
+      const text = usageText(work.usage, await readUsage(reads, engine, work.usage));
+      return { bytes: new TextEncoder().encode(text) };
+    }
+    const figures = openFigures();
+    if ("refusals" in work) {
+      await writeRefusals(figures.database, engine, work.refusals);
+      return { more: false };
+    }
+    return { more: await rollUp({ ...figures, engine }) };
+  };
+}
+
+/** What a figure is written over. */
+interface Figures {
+  readonly database: Database;
+  readonly horizon: ReturnType<typeof createHorizon>;
+}
+
+interface Connections {
+  readonly reads: Database;
+  openFigures(): Figures;
+}
+
+/** Connections for reads on a shared store, beside the one that figures are written over. */
+const READS = 2;
+
+async function connect(place: ThreadPlace): Promise<Connections> {
+  const once = (open: () => Database, engine: Engine): (() => Figures) => {
+    let figures: Figures | undefined;
+    return () => {
+      if (figures === undefined) {
+        const database = open();
+        figures = { database, horizon: createHorizon(database, engine) };
+      }
+      return figures;
+    };
+  };
+  if ("file" in place) {
+    const openFigures = once(() => kyselyOver(openForFigures(place.file)), "sqlite");
+    return { reads: openForReading(place.file), openFigures };
+  }
+  const { openPostgres } = await import("../../../db/postgres.ts");
+  return {
+    reads: openPostgres(place.url, READS),
+    openFigures: once(() => openPostgres(place.url, 1), "postgres"),
+  };
+}

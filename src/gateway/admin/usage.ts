@@ -1,0 +1,60 @@
+import { GatewayError } from "../../core/errors.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import type { Grouping, UsageInterval } from "../../ledger/usage/read-usage.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../ledger/usage/views.ts";
+import type { StoreReader } from "../store-read.ts";
+import { checkFilters, type FilterParts, type Named } from "./filters.ts";
+import type { AdminThread } from "./thread/admin-thread.ts";
+import type { TimeRange } from "./time-range.ts";
+
+export { GROUPINGS, USAGE_INTERVALS } from "../../ledger/usage/read-usage.ts";
+
+/** Which usage is asked for; absent ends of time are a day ago and now. */
+export interface UsageRequest extends TimeRange {
+  readonly interval: UsageInterval;
+  readonly groupBy: Grouping;
+  readonly filter: Named;
+}
+
+/** What usage is read with. */
+export interface UsageParts extends FilterParts {
+  readonly read: StoreReader;
+  readonly thread: Pick<AdminThread, "usage">;
+  readonly clock: Clock;
+}
+
+/** By the hour no more than this: each interval may have a row for each group. */
+const MAX_HOURS_MS = 100 * DAY_MS;
+
+/** The usage of paid requests, as JSON. */
+export async function usageOf(
+  parts: UsageParts,
+  { fromMs: from, toMs: to, interval, groupBy, filter }: UsageRequest,
+): Promise<Uint8Array> {
+  const { read, thread, clock } = parts;
+  const toMs = to ?? clock.nowMs();
+  // From the beginning of an hour, which is all in one row.
+  const fromMs = from ?? startOf(HOUR_MS, toMs - DAY_MS);
+  if (interval === "hour" && toMs - fromMs > MAX_HOURS_MS)
+    throw new GatewayError(
+      "invalid_request_error",
+      "interval may be hour for 100 days at the most. Ask for days.",
+      { param: "interval" },
+    );
+  return read(async () => {
+    await checkFilters(parts, filter);
+    const { account_id: account, key_id: key, ...names } = filter;
+    return thread.usage({
+      fromMs,
+      toMs,
+      isOpen: to === undefined,
+      interval,
+      groupBy,
+      filter: {
+        ...names,
+        ...(account === undefined ? {} : { account }),
+        ...(key === undefined ? {} : { key }),
+      },
+    });
+  });
+}

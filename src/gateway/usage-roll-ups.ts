@@ -1,0 +1,44 @@
+import { describeError, type Log } from "../core/log/log.ts";
+import type { Clock } from "../core/time/clock.ts";
+import { createInterval } from "../core/time/interval.ts";
+
+/** Counts requests in the usage that is kept by hours and days, some time after they were written. */
+export interface UsageRollUps {
+  start(): void;
+  /** Resolves when no work of it is under way. */
+  close(): Promise<void>;
+}
+
+/** What it is made of. */
+export interface UsageRollUpParts {
+  /** Whether there are requests that are not counted yet. */
+  readonly hasUncounted: () => Promise<boolean>;
+  /** Counts the next of them; resolves with whether there are more. */
+  readonly rollUp: () => Promise<boolean>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How long requests wait for it: what is read of usage adds them by itself. */
+const EVERY_MS = 30_000;
+
+/** Roll-ups of usage. A gateway with nothing to do writes nothing, and does not start the thread. */
+export function createUsageRollUps({ hasUncounted, rollUp, clock, log }: UsageRollUpParts): UsageRollUps {
+  let closed = false;
+  const isClosed = (): boolean => closed;
+  const interval = createInterval(clock, EVERY_MS, async () => {
+    try {
+      if (!(await hasUncounted())) return;
+      while (!isClosed() && (await rollUp()));
+    } catch (error) {
+      log.error("usage could not be rolled up", { error: describeError(error) });
+    }
+  });
+  return {
+    start: () => interval.start(),
+    close() {
+      closed = true;
+      return interval.close();
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { describeOnEngineOfSuite } from "../gateway/engines.ts";
+import type { FakeClock } from "../gateway/fake-clock.ts";
+import type { Json } from "../gateway/gateway.ts";
+import { executeAt } from "../ledger/books.ts";
+import { chatAnswer } from "../upstream/chat-bytes.ts";
+import { jsonAnswer } from "../upstream/answer.ts";
+import { type Bank, BOTH, openBank, stoppedClock, UNIT, usageOf } from "./money.ts";
+
+const HOUR_SEC = 3600;
+
+describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
+  let bank: Bank;
+  let clock: FakeClock;
+  beforeEach(async () => {
+    clock = stoppedClock();
+    bank = await openBank(engine, { clock });
+    bank.double.handle(() => chatAnswer({ words: ["a"], usage: usageOf(10, 4) }));
+  });
+  afterEach(() => bank.close());
+
+  const ask = async (model = BOTH): Promise<number> => {
+    const body = { model, messages: [{ role: "user", content: "hi" }], max_tokens: 8 };
+    const response = await bank.gateway.chat(body);
+    return ((await response.json()) as Json).credit ?? 0;
+  };
+  const usage = async (query = "") => (await bank.gateway.admin("GET", `/usage${query}`)).json;
+  const mark = async (): Promise<bigint | undefined> =>
+    (await bank.books.selectFrom("usage_mark").select("request_seq").executeTakeFirst())?.request_seq;
+
+  test("has a request as soon as its client has the answer, and says the same once it is rolled up", async () => {
+    const credit = await ask();
+    expect((await usage()).data).toMatchObject([{ requests: 1, credit, cost: 0, credit_with_cost: 0 }]);
+    await executeAt(bank.place.place, "update requests set cost = 1500000");
+    const before = await usage();
+    const nowSec = clock.nowMs() / 1000;
+    const hour = nowSec - (nowSec % HOUR_SEC);
+    expect({ ...before, data: [] }).toEqual({
+      from: hour - 24 * HOUR_SEC,
+      to: nowSec,
+      interval: "hour",
+      group_by: "none",
+      data: [],
+    });
+    expect(before.data).toEqual([
+      {
+        time: hour,
+        group: null,
+        requests: 1,
+        failed: 0,
+        input_tokens: 10,
+        output_tokens: 4,
+        cache_read_tokens: 0,
+        images: 0,
+        seconds: 0,
+        credit,
+        cost: 1.5,
+        credit_with_cost: credit,
+        latency_ms: { p50: 0, p95: 0, p99: 0 },
+        first_byte_ms: { p50: 0, p95: 0, p99: 0 },
+      },
+    ]);
+    expect(await mark()).toBe(0n);
+    await clock.advance(30_000);
+    while ((await mark()) === 0n) await new Promise((resolve) => setImmediate(resolve));
+    expect((await usage()).data).toEqual(before.data);
+  });
+
+  test("is told by every name, and for one of each", async () => {
+    await ask();
+    await ask(UNIT);
+    bank.double.handle(() => jsonAnswer(500, { error: { message: "no" } }));
+    await ask();
+    const { accountId, keyId } = bank.gateway;
+    const groups = async (by: string, filter = "") =>
+      (await usage(`?interval=all&group_by=${by}${filter}`)).data.map((row: Json) => [
+        row.group,
+        row.requests,
+        row.failed,
+      ]);
+    expect(await groups("model")).toEqual([
+      [BOTH, 2, 1],
+      [UNIT, 1, 0],
+    ]);
+    expect(await groups("provider")).toEqual([["bank", 3, 1]]);
+    expect(await groups("route")).toEqual([
+      [`${BOTH}@bank`, 2, 1],
+      [`${UNIT}@bank`, 1, 0],
+    ]);
+    expect(await groups("account")).toEqual([[accountId, 3, 1]]);
+    expect(await groups("key")).toEqual([[keyId, 3, 1]]);
+    expect(await groups("outcome")).toEqual([
+      ["completed", 2, 0],
+      ["upstream_error", 1, 1],
+    ]);
+    const filter = `&account_id=${accountId}&key_id=${keyId}&model=${BOTH}&provider=bank&outcome=completed`;
+    expect(await groups("none", filter)).toEqual([[null, 1, 0]]);
+    expect(await groups("none", "&outcome=cancelled")).toEqual([]);
+  });
+
+  test("refuses what is no filter, and says which there are", async () => {
+    const refused: readonly (readonly [query: string, param: string, told: string])[] = [
+      ["interval=week", "interval", "hour, day, all"],
+      ["group_by=user", "group_by", "none, model, key"],
+      ["model=no/such", "model", "no model"],
+      ["provider=nobody", "provider", "bank"],
+      ["account_id=acct_no", "account_id", "no account"],
+      ["key_id=key_no", "key_id", "no key"],
+      ["outcome=fine", "outcome", "completed"],
+      ["from=yesterday", "from", "Unix time"],
+      ["from=1000000000", "interval", "100 days"],
+      ["user=me", "user", "from, to, interval"],
+    ];
+    for (const [query, param, told] of refused) {
+      const { status, json } = await bank.gateway.admin("GET", `/usage?${query}`);
+      expect([query, status, json.error.param]).toEqual([query, 400, param]);
+      expect(json.error.message).toContain(told);
+    }
+  });
+});

@@ -42,8 +42,8 @@ export const FAILPOINTS = [
   "task.before_cancel",
   "task.sweeping",
   "files.forgotten",
-  "usage.before_rollups",
   "usage.before_mark",
+  "usage.before_rollups",
   "usage.before_commit",
   "usage.after_commit",
 ] as const;

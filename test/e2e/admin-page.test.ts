@@ -54,6 +54,10 @@ test.skipIf(Bun.which("curl") === null)(
       { data: [{ model: "openai/gpt-5.6-luna", credential: null, state: "healthy", calls: 0 }] },
       { data: [] },
       { data: [] },
+      { interval: "day", group_by: "model", data: [] },
+      { interval: "all", group_by: "route", data: [] },
+      { data: [], next: null },
+      { data: [] },
       { ok: true },
     ]);
     await gateway.close();

@@ -92,9 +92,9 @@ describe("of three starts on one folder", () => {
           }
         });
       const workers = (): number => names().filter((name) => name === "Worker").length;
-      // The writer, the audit, the sandbox's studio, the cutter of grids, two that read bodies; what they start has their
-      // name for a moment. That of kept answers starts with the first one.
-      while (workers() !== 6) await Bun.sleep(20);
+      // The writer, the audit, the admin interface, the sandbox's studio, the cutter of grids, two that read bodies; what
+      // they start has their name for a moment. That of kept answers starts with the first one.
+      while (workers() !== 7) await Bun.sleep(20);
       expect(names()).toContain("HTTP Client");
       await fetch(`${url}/admin/v1/audit`, bearer(token));
       const image = await fetch(`${url}/api/v1/images/generations`, {
@@ -102,7 +102,7 @@ describe("of three starts on one folder", () => {
         body: JSON.stringify({ model: "alibaba/qwen-image-2.0", prompt: "A fox", size: "512*512" }),
       });
       expect(image.status).toBe(200);
-      while (workers() !== 6) await Bun.sleep(20);
+      while (workers() !== 7) await Bun.sleep(20);
     },
   );
 

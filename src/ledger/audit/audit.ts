@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/time/clock.ts";
 import type { Engine } from "../../db/engine.ts";
+import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
 import { createStandby, type Standby } from "../../runtime/worker.ts";
 import type { OpenHolds } from "../open-holds.ts";
@@ -125,7 +126,5 @@ export function postgresAuditor(url: string): Auditor {
 
 /** Checks one snapshot of the books. */
 export function checkSnapshot(database: Database, engine: Engine, request: AuditRequest): Promise<Findings> {
-  const transaction = database.transaction();
-  const atOneMoment = engine === "postgres" ? transaction.setIsolationLevel("repeatable read") : transaction;
-  return atOneMoment.execute((tx) => checkBooks(tx, engine, request));
+  return atOneMoment(database, engine, (tx) => checkBooks(tx, engine, request));
 }

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Engine } from "../../db/engine.ts";
+import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
 import { addMeasures, countedRow, type Measures, type Names, noMeasures, selectCounted } from "./measures.ts";
 import { type Rollup, selectRollups } from "./rollups.ts";
@@ -54,20 +55,19 @@ export function readUsage(
   engine: Engine,
   query: UsageQuery,
 ): Promise<readonly UsageGroup[]> {
-  const transaction = database.transaction();
-  const atOneMoment = engine === "postgres" ? transaction.setIsolationLevel("repeatable read") : transaction;
-  return atOneMoment.execute((tx) => readFrom(tx, query));
+  return atOneMoment(database, engine, (tx) => readFrom(tx, query));
 }
 
 async function readFrom(database: Database, query: UsageQuery): Promise<readonly UsageGroup[]> {
   const { fromMs, isOpen, interval, groupBy, filter } = query;
   const toMs = isOpen ? Infinity : query.toMs;
   const sums = createSums(query);
-  const view = viewFor([...GROUPED[groupBy], ...(Object.keys(filter) as Dimension[])]);
+  const wanted = [...GROUPED[groupBy], ...(Object.keys(filter) as Dimension[])];
   const filtered = sql.join([sql`true`, ...filters(filter)], sql` and `);
   const { wholes, parts } = divide({ fromMs, toMs }, interval === "hour" ? [HOUR_MS] : [DAY_MS, HOUR_MS]);
   for (const { grainMs, ...span } of wholes) {
     const where = sql`${within("time_ms", span)} and ${filtered}`;
+    const view = viewFor(grainMs, wanted);
     for (const rollup of await selectRollups(database, { grainMs, view, where }))
       sums.add(rollup, rollup.timeMs);
   }

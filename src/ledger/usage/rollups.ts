@@ -6,7 +6,7 @@ import { givenRows } from "../given-rows.ts";
 import { columnList, reader, selectList, USAGE_ROLLUPS, type UsageRollup } from "../rows.ts";
 import type { Histogram } from "./histogram.ts";
 import { addMeasures, type CountedRow, type Measures, type Names, noMeasures } from "./measures.ts";
-import { GRAINS, namesIn, startOf, type View, VIEWS } from "./views.ts";
+import { namesIn, startOf, type View, VIEWS } from "./views.ts";
 
 /** Usage of an hour or a day in memory. */
 export interface Rollup extends Names {
@@ -22,9 +22,9 @@ export interface Rollup extends Names {
 export function rollupsOf(counted: readonly CountedRow[]): readonly Rollup[] {
   const rollups = new Map<string, Rollup>();
   for (const row of counted)
-    for (const grainMs of GRAINS)
-      for (const view of Object.keys(VIEWS) as View[]) {
-        const names = namesIn(view, row);
+    for (const view of Object.keys(VIEWS) as View[]) {
+      const names = namesIn(view, row);
+      for (const grainMs of VIEWS[view].grains) {
         const of = { grainMs, view, timeMs: startOf(grainMs, row.atMs), ...names };
         const name = nameOf(of);
         let rollup = rollups.get(name);
@@ -36,6 +36,7 @@ export function rollupsOf(counted: readonly CountedRow[]): readonly Rollup[] {
         if (row.seq < rollup.firstSeq) rollup.firstSeq = row.seq;
         if (row.seq > rollup.lastSeq) rollup.lastSeq = row.seq;
       }
+    }
   return [...rollups.values()];
 }
 

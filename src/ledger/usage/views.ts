@@ -6,31 +6,44 @@ export type Dimension = keyof Names;
 /** Every one of them. */
 export const DIMENSIONS = ["model", "provider", "account", "key", "outcome"] as const satisfies Dimension[];
 
+/** How long the times are that usage is kept by. */
+export const HOUR_MS = 60 * 60 * 1000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** A part of the names, and the times by which usage is kept under them. */
+interface ViewForm {
+  readonly has: readonly Dimension[];
+  readonly grains: readonly number[];
+}
+
 /**
- * What usage is kept by, the one with the fewest rows first. A year of the first ones is a few thousand rows. The last
- * has everything, and an index for one key and one account.
+ * What usage is kept by, the one with the fewest rows first: a year by the day is a few thousand rows. The last has
+ * everything, and an index for one key and one account. Fewer rows than it has by the hour would be hardly fewer where
+ * an hour has few requests.
  */
 export const VIEWS = {
-  outcome: ["outcome"],
-  route: ["model", "provider"],
-  account: ["account"],
-  key: ["account", "key"],
-  full: DIMENSIONS,
-} as const satisfies Readonly<Record<string, readonly Dimension[]>>;
+  outcome: { has: ["outcome"], grains: [HOUR_MS, DAY_MS] },
+  route: { has: ["model", "provider"], grains: [HOUR_MS, DAY_MS] },
+  account: { has: ["account"], grains: [DAY_MS] },
+  key: { has: ["account", "key"], grains: [DAY_MS] },
+  full: { has: DIMENSIONS, grains: [HOUR_MS, DAY_MS] },
+} as const satisfies Readonly<Record<string, ViewForm>>;
 
 export type View = keyof typeof VIEWS;
 
-/** The view with the fewest rows that tells these dimensions apart. */
-export function viewFor(wanted: Iterable<Dimension>): View {
+/** The view with the fewest rows that is kept by these times and tells these dimensions apart. */
+export function viewFor(grainMs: number, wanted: Iterable<Dimension>): View {
   const dimensions = [...wanted];
-  const views = Object.entries(VIEWS) as [View, readonly Dimension[]][];
-  const found = views.find(([, has]) => dimensions.every((dimension) => has.includes(dimension)));
+  const views = Object.entries(VIEWS) as [View, ViewForm][];
+  const found = views.find(
+    ([, { has, grains }]) => grains.includes(grainMs) && dimensions.every((one) => has.includes(one)),
+  );
   return found?.[0] ?? "full";
 }
 
 /** The names of `all` that a view tells apart; the others are empty. */
 export function namesIn(view: View, all: Names): Names {
-  const has: readonly Dimension[] = VIEWS[view];
+  const has: readonly Dimension[] = VIEWS[view].has;
   const name = (dimension: Dimension): string => (has.includes(dimension) ? all[dimension] : "");
   return {
     model: name("model"),
@@ -40,11 +53,6 @@ export function namesIn(view: View, all: Names): Names {
     outcome: name("outcome"),
   };
 }
-
-/** How long the times are that usage is kept by. */
-export const HOUR_MS = 60 * 60 * 1000;
-export const DAY_MS = 24 * HOUR_MS;
-export const GRAINS = [HOUR_MS, DAY_MS] as const;
 
 /** When the hour or the day of a moment begins. */
 export function startOf(grainMs: number, ms: number): number {

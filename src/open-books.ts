@@ -110,27 +110,13 @@ export async function openBooks(parts: BooksParts): Promise<Books> {
     const own = openHolds?.held() ?? NOTHING_HELD;
     return engine === "postgres" ? read(() => readHeld(database, bootId, own)) : own;
   };
-  const sweeper = createSweeper({
-    database,
-    engine,
-    writer,
-    openHolds,
-    clock,
-    log,
-    bootId,
-    leaseMs: timeouts().processLeaseMs,
-  });
+  const { processLeaseMs: leaseMs } = timeouts();
+  const sweeper = createSweeper({ database, engine, writer, openHolds, clock, log, bootId, leaseMs });
   await sweeper.start();
   const keys = createKeys({ find: (name) => findKey(database, name), pepper, clock, random });
   const tokenHash = createKeyedHash(pepper);
-  const audit = createAudit({
-    auditor,
-    current,
-    openHolds,
-    writer,
-    clock,
-    thereSinceMs: sweeper.heardSinceMs,
-  });
+  const { heardSinceMs: thereSinceMs } = sweeper;
+  const audit = createAudit({ auditor, current, openHolds, writer, clock, thereSinceMs });
   const usage = openUsage({ place: placeOf(parts, home), database, clock, log });
   const { thread, refusals } = usage;
   const holdLifetimeMs = (): number => Math.max(timeouts().plainMs, timeouts().streamMs) + END_MS;

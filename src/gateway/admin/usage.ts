@@ -14,6 +14,8 @@ export interface UsageRequest extends TimeRange {
   readonly interval: UsageInterval;
   readonly groupBy: Grouping;
   readonly filter: Named;
+  /** Whether what the operator owes providers is left out. */
+  readonly hidesCost?: boolean;
 }
 
 /** What usage is read with. */
@@ -29,7 +31,7 @@ const MAX_HOURS_MS = 100 * DAY_MS;
 /** The usage of paid requests, as JSON. */
 export async function usageOf(
   parts: UsageParts,
-  { fromMs: from, toMs: to, interval, groupBy, filter }: UsageRequest,
+  { fromMs: from, toMs: to, interval, groupBy, filter, hidesCost = false }: UsageRequest,
 ): Promise<Uint8Array> {
   const { read, thread, clock } = parts;
   const toMs = to ?? clock.nowMs();
@@ -50,6 +52,7 @@ export async function usageOf(
       isOpen: to === undefined,
       interval,
       groupBy,
+      hidesCost,
       filter: {
         ...names,
         ...(account === undefined ? {} : { account }),

@@ -27,6 +27,7 @@ export function ownAdmin(admin: Admin, { keyId, accountId }: Caller): Admin {
       return { ...found, cost: null };
     },
     tasks: async (filter, page) => admin.tasks(own(filter), page),
+    usage: async (request) => admin.usage({ ...request, filter: own(request.filter), hidesCost: true }),
     async key(id) {
       if (id !== keyId) throw notFound("key", id);
       return admin.key(id);

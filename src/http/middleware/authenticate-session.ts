@@ -37,8 +37,7 @@ export async function authenticateSession(
   const { caller } = session;
   if (caller !== undefined && access === "operator") throw forOperators();
   if (changes) checkCsrf(request, session);
-  if (caller !== undefined)
-    return { session, caller, services: ownServices(services, caller) };
+  if (caller !== undefined) return { session, caller, services: ownServices(services, caller) };
   return { session, caller: access === "play" ? await playground.caller() : undefined, services };
 }
 

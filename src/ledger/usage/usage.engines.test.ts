@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite, type TestEngine, type TestPlace } from "../../../test/gateway/engines.ts";
-import { SEED } from "../../../test/e2e/money.ts";
+import { SEED } from "../../../test/runs.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import type { Failpoint, FailpointName } from "../../core/failpoint.ts";
 import { migrate } from "../../db/migrate.ts";

@@ -1,8 +1,8 @@
+import type { ShownUsage } from "../usage-text.ts";
 import type { Engine } from "../../../db/engine.ts";
 import { kyselyOverRuns } from "../../../db/remote.ts";
 import type { Database } from "../../../db/schema.ts";
 import type { GatheredRefusals } from "../../../ledger/refusals.ts";
-import type { UsageQuery } from "../../../ledger/usage/read-usage.ts";
 import { openThread, type Thread } from "../../../runtime/worker.ts";
 import { type AdminDone, type AdminWork, readPart, type ThreadPlace } from "./messages.ts";
 
@@ -11,7 +11,7 @@ export interface AdminThread {
   /** Typed reads, each run there. */
   readonly database: Database;
   /** The answer to a question about usage, as JSON. */
-  usage(query: UsageQuery): Promise<Uint8Array>;
+  usage(query: ShownUsage): Promise<Uint8Array>;
   /** Counts the next requests in the usage that is kept; resolves with whether there are more. */
   rollUp(): Promise<boolean>;
   writeRefusals(refusals: GatheredRefusals): Promise<void>;

@@ -1,5 +1,5 @@
 import type { GatheredRefusals } from "../../../ledger/refusals.ts";
-import type { UsageQuery } from "../../../ledger/usage/read-usage.ts";
+import type { ShownUsage } from "../usage-text.ts";
 
 /** Where the store of the thread is. */
 export type ThreadPlace = { readonly file: string } | { readonly url: string };
@@ -7,7 +7,7 @@ export type ThreadPlace = { readonly file: string } | { readonly url: string };
 /** What the thread is asked to do. */
 export type AdminWork =
   | { readonly sql: string; readonly parameters: readonly unknown[] }
-  | { readonly usage: UsageQuery }
+  | { readonly usage: ShownUsage }
   | { readonly rollUp: true }
   | { readonly refusals: GatheredRefusals };
 

@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import type { Caller } from "../../core/caller.ts";
+import type { Admin } from "../admin/admin.ts";
+import type { Operations } from "../admin/operations.ts";
+import { ownAdmin, ownOperations } from "./own-admin.ts";
+
+const caller = { keyId: "key_own", accountId: "acct_own" } as Caller;
+const of = (key_id: string) => ({ key_id, cost: 5 });
+
+const operations = {
+  task: async (id: string) => of(id),
+  cancelTask: async () => undefined,
+  closeAccount: async () => ({}),
+  status: async () => ({}),
+} as unknown as Operations;
+
+test("a developer sees tasks of the own key alone, and no other operation", async () => {
+  const own = ownOperations(operations, caller);
+  expect(await own.task("key_own")).toMatchObject({ key_id: "key_own" });
+  await expect(own.task("key_other")).rejects.toMatchObject({ status: 404 });
+  for (const refused of [own.cancelTask("key_own"), own.closeAccount("acct_own"), own.status()])
+    await expect(refused).rejects.toMatchObject({ status: 403, code: "operator_only" });
+});
+
+test("a developer sees requests of the own key alone, and not what the operator owes for them", async () => {
+  const asked: unknown[] = [];
+  const admin = {
+    request: async (id: string) => of(id),
+    usage: async (request: unknown) => void asked.push(request),
+  } as unknown as Admin;
+  const own = ownAdmin(admin, caller);
+  expect(await own.request("key_own")).toMatchObject({ key_id: "key_own", cost: null });
+  await expect(own.request("key_other")).rejects.toMatchObject({ status: 404 });
+  await own.usage({ interval: "day", groupBy: "none", filter: {} });
+  expect(asked).toEqual([
+    {
+      interval: "day",
+      groupBy: "none",
+      filter: { key_id: "key_own", account_id: "acct_own" },
+      hidesCost: true,
+    },
+  ]);
+  const theirs = own.usage({ interval: "day", groupBy: "none", filter: { key_id: "key_other" } });
+  await expect(theirs).rejects.toMatchObject({ status: 400, param: "key_id" });
+});

@@ -1,16 +1,12 @@
 import { expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../test/protocols/answer-context.ts";
 import { readAnswer } from "./chat-completions/answer.ts";
 import type { AnswerContext } from "./protocol.ts";
 
 const CONTEXT: AnswerContext = {
+  ...ANSWER_CONTEXT,
   model: "v/shown",
-  native: true,
   padding: ["system_padding"],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 1,
-  choices: 1,
-  expectedInput: 1,
 };
 const CHOICES = `"choices": [{"index":0, "message":{"role":"assistant","content":"\u00fc \\u00fc { \\"model\\":1 }"},"finish_reason":"stop"}]`;
 const USAGE = `"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}`;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../test/protocols/answer-context.ts";
 import type { GatewayError } from "../core/errors.ts";
 import type { AnswerContext } from "./protocol.ts";
 import { errorWithin, readErrorObject, readRefusal, type RefusalCause } from "./refusal.ts";
@@ -6,14 +7,10 @@ import { errorWithin, readErrorObject, readRefusal, type RefusalCause } from "./
 const SECRET = "very-secret-credential-0815";
 
 const CONTEXT: AnswerContext = {
-  model: "v/m",
+  ...ANSWER_CONTEXT,
   native: false,
-  padding: [],
-  requestId: "req_1",
-  choices: 1,
   secrets: [SECRET],
   nowSec: Date.UTC(2026, 10, 21, 12) / 1_000,
-  expectedInput: 1,
 };
 
 function refuse(status: number, body: unknown, retryAfter: string | null = null) {

@@ -1,20 +1,12 @@
 import { expect, spyOn, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../test/protocols/answer-context.ts";
 import type { ProtocolId } from "../core/model.ts";
 import type { AnswerContext } from "./protocol.ts";
 import { servedBy } from "./index.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-const context = (model: string): AnswerContext => ({
-  model,
-  native: true,
-  padding: [],
-  secrets: [],
-  requestId: "r",
-  nowSec: 1,
-  choices: 1,
-  expectedInput: 1,
-});
+const context = (model: string): AnswerContext => ({ ...ANSWER_CONTEXT, model });
 
 /** The events of one stream, the last of which is held back. */
 const FORMATS: readonly (readonly [ProtocolId, (name: string) => readonly string[]])[] = [

@@ -4,23 +4,14 @@ import type { BegunPart, ChatEvent, Citation, FinishReason } from "../../src/cor
 import { GatewayError } from "../../src/core/errors.ts";
 import { NO_USAGE } from "../../src/core/money/usage.ts";
 import { chatCompletionsServer } from "../../src/protocols/chat-completions/server/index.ts";
-import type { AnswerContext, Metered } from "../../src/protocols/protocol.ts";
+import type { Metered } from "../../src/protocols/protocol.ts";
+import { ANSWER_CONTEXT } from "./answer-context.ts";
 
 // Answers in no format, written by hand, and what chat completions make of them.
 
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 export type Json = any;
 
-export const CONTEXT: AnswerContext = {
-  model: "v/m",
-  native: true,
-  padding: [],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 1_700_000_000,
-  choices: 1,
-  expectedInput: 1,
-};
 const METERED: Metered = {
   usage: { ...NO_USAGE, input: 5, cacheRead: 2, output: 1, reasoning: 1 },
   flags: [],
@@ -82,7 +73,7 @@ export function encodeStream(
   events: readonly ChatEvent[],
   end: "good" | "broken" | "unbilled" = "good",
 ): string {
-  const encoder = chatCompletionsServer.openEncoder(CONTEXT);
+  const encoder = chatCompletionsServer.openEncoder(ANSWER_CONTEXT);
   const pieces = events.map((event) => encoder.push(event));
   const tail =
     end === "good"
@@ -104,7 +95,7 @@ export function dataOf(stream: string): Json[] {
 }
 
 export const plainOf = (events: readonly ChatEvent[]): Json =>
-  chatCompletionsServer.encodeAnswer(events, METERED, CONTEXT);
+  chatCompletionsServer.encodeAnswer(events, METERED, ANSWER_CONTEXT);
 
 /** The message of the first choice of a plain answer. */
 export const messageOf = (events: readonly ChatEvent[]): Json => plainOf(events).choices[0].message;

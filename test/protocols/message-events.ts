@@ -7,13 +7,14 @@ import { NO_USAGE } from "../../src/core/money/usage.ts";
 import { messagesServer } from "../../src/protocols/messages/server/index.ts";
 import { readRequest } from "../../src/protocols/messages/request.ts";
 import type { AnswerContext, Metered } from "../../src/protocols/protocol.ts";
-import { CONTEXT, type Json } from "./chat-events.ts";
+import { ANSWER_CONTEXT } from "./answer-context.ts";
+import { type Json } from "./chat-events.ts";
 import { wireRequest } from "./wire-request.ts";
 
 // What messages make of answers in no format, and of requests of their own.
 
 export const KEY = { secret: "s", account: "a" };
-export const KEYED: AnswerContext = { ...CONTEXT, carrier: KEY };
+export const KEYED: AnswerContext = { ...ANSWER_CONTEXT, carrier: KEY };
 const METERED: Metered = {
   usage: { ...NO_USAGE, input: 5, cacheRead: 2, cacheWrite5m: 3, output: 1, reasoning: 1 },
   flags: [],

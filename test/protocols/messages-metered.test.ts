@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { inputTokens, outputTokens } from "../../src/core/money/usage.ts";
 import { servedBy } from "../../src/protocols/index.ts";
 import { sse } from "../upstream/sse-bytes.ts";
-import { CONTEXT, type Json } from "./chat-events.ts";
+import { ANSWER_CONTEXT } from "./answer-context.ts";
+import { type Json } from "./chat-events.ts";
 import { chatTarget } from "./chat-client.ts";
 import { wireRequest } from "./wire-request.ts";
 
@@ -18,7 +19,7 @@ function metered(usage: Json, within: "top" | "choice" = "top") {
     { id: "a", ...last },
     "[DONE]",
   ];
-  const stream = WAY.openStream({ ...CONTEXT, native: false });
+  const stream = WAY.openStream({ ...ANSWER_CONTEXT, native: false });
   stream.push(sse(chunks));
   stream.end(true);
   return stream.metered().usage;

@@ -7,7 +7,8 @@ import type { JsonObject } from "../../src/core/json/json-value.ts";
 import { servedBy } from "../../src/protocols/index.ts";
 import type { AnswerContext, RelayTarget } from "../../src/protocols/protocol.ts";
 import { sse } from "../upstream/sse-bytes.ts";
-import { CONTEXT, type Json } from "./chat-events.ts";
+import { ANSWER_CONTEXT } from "./answer-context.ts";
+import { type Json } from "./chat-events.ts";
 import { chatTarget } from "./chat-client.ts";
 import { FLASH } from "./gemini-sent.ts";
 import { wireRequest } from "./wire-request.ts";
@@ -53,7 +54,7 @@ function refusalOf(body: JsonObject, target?: RelayTarget): readonly [string | u
   return [undefined, "it was taken"];
 }
 
-const context: AnswerContext = { ...CONTEXT, carrier: KEY, expectedInput: 42 };
+const context: AnswerContext = { ...ANSWER_CONTEXT, carrier: KEY, expectedInput: 42 };
 
 /** The events of a stream of chat completions, as clients of messages read them. */
 function streamed(chunks: readonly (JsonObject | "[DONE]")[], way = CHAT, cut = 0): Json[] {

@@ -1,19 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { readRefusal } from "../../src/protocols/refusal.ts";
 import { loadRecordings, recordedBytes, recordingsAvailable } from "../upstream/recordings.ts";
+import { ANSWER_CONTEXT } from "./answer-context.ts";
 
 // Every recorded error of every provider and format, read as the refusal that it is.
 
-const CONTEXT = {
-  model: "v/m",
-  native: false,
-  padding: [],
-  requestId: "req_1",
-  choices: 1,
-  secrets: [],
-  nowSec: 1,
-  expectedInput: 1,
-};
+const CONTEXT = { ...ANSWER_CONTEXT, native: false };
 
 /** By status; a 400 that is not listed below is the caller's, and one that is means this. */
 const BY_STATUS: Readonly<Record<number, string>> = {

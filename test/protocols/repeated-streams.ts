@@ -4,6 +4,7 @@ import { servedBy } from "../../src/protocols/index.ts";
 import type { AnswerContext } from "../../src/protocols/protocol.ts";
 import { eventEnds, seededRandom } from "../upstream/cuts.ts";
 import { toBytes } from "../upstream/bytes.ts";
+import { ANSWER_CONTEXT } from "./answer-context.ts";
 
 // Streams whose events repeat one another in nearly all, as those of vendors do, and what a stage makes of them.
 
@@ -37,14 +38,7 @@ export function playStage(
   bytes: Uint8Array,
   cuts: readonly number[],
 ): string {
-  const context: AnswerContext = {
-    model: "vendor/shown",
-    requestId: "req_1",
-    secrets: [],
-    nowSec: 1_700_000_000,
-    expectedInput: 11,
-    ...form,
-  };
+  const context: AnswerContext = { ...ANSWER_CONTEXT, model: "vendor/shown", expectedInput: 11, ...form };
   const stage = servedBy(client, provider)?.openStream(context);
   if (stage === undefined) throw new Error(`there is no way from ${client} to ${provider}`);
   let out = "";

@@ -6,12 +6,13 @@ import { NO_USAGE } from "../../src/core/money/usage.ts";
 import type { AnswerContext, Metered } from "../../src/protocols/protocol.ts";
 import { encodeAnswer } from "../../src/protocols/responses/server/encode-answer.ts";
 import { openEncoder } from "../../src/protocols/responses/server/encode-events.ts";
-import { CONTEXT, type Json } from "./chat-events.ts";
+import { ANSWER_CONTEXT } from "./answer-context.ts";
+import { type Json } from "./chat-events.ts";
 
 // Answers in no format, and what Responses makes of them.
 
 export const KEY = { secret: "s", account: "a" };
-export const RESPONSE_CONTEXT: AnswerContext = { ...CONTEXT, carrier: KEY };
+export const RESPONSE_CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, carrier: KEY };
 const METERED: Metered = {
   usage: { ...NO_USAGE, input: 40, cacheRead: 10, output: 15, reasoning: 5 },
   flags: [],

@@ -7,7 +7,8 @@ import { servedBy } from "../../src/protocols/index.ts";
 import type { AnswerContext, RelayProtocol, RelayTarget } from "../../src/protocols/protocol.ts";
 import { toBytes, toText } from "../upstream/bytes.ts";
 import { sse } from "../upstream/sse-bytes.ts";
-import { CONTEXT, type Json } from "./chat-events.ts";
+import { ANSWER_CONTEXT } from "./answer-context.ts";
+import { type Json } from "./chat-events.ts";
 import { chatTarget, type Vendor } from "./chat-client.ts";
 import { FLASH } from "./gemini-sent.ts";
 import { messagesTarget, type Name } from "./messages-client.ts";
@@ -16,7 +17,7 @@ import { wireRequest } from "./wire-request.ts";
 // What clients of one format send and are sent where the model's provider speaks another one, from end to end.
 
 const KEY = { secret: "s", account: "a" };
-const CONTEXT_OF_CALL: AnswerContext = { ...CONTEXT, carrier: KEY, expectedInput: 42 };
+const CONTEXT_OF_CALL: AnswerContext = { ...ANSWER_CONTEXT, carrier: KEY, expectedInput: 42 };
 
 const GEMINI: RelayTarget = {
   model: { ...FLASH, prices: {} },

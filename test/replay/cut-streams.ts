@@ -1,5 +1,6 @@
 import { GatewayError } from "../../src/core/errors.ts";
 import type { AnswerContext } from "../../src/protocols/protocol.ts";
+import { ANSWER_CONTEXT } from "../protocols/answer-context.ts";
 import { joinBytes, toBytes, toText } from "../upstream/bytes.ts";
 import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
 import type { CutFormat, SourceStream } from "./cut-format.ts";
@@ -42,12 +43,11 @@ const CREDIT = 1_234_567n;
 /** Plays `bytes` to the stage in the pieces that `cuts` make of it, then ends it, and takes the tail that fits. */
 export function runStage(stream: SourceStream, bytes: Uint8Array, cuts: readonly number[]): StageRun {
   const context: AnswerContext = {
+    ...ANSWER_CONTEXT,
     model: "vendor/shown",
     native: stream.native,
     padding: stream.padding,
     requestId: "req_cut",
-    secrets: [],
-    nowSec: 1_700_000_000,
     choices: stream.choices,
     expectedInput: 11,
   };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chatCompletions } from "../../src/protocols/chat-completions/index.ts";
+import { ANSWER_CONTEXT } from "../protocols/answer-context.ts";
 import { SEED } from "../runs.ts";
 import { type Recording, recordingsFor } from "../upstream/recordings.ts";
 import { selectCases } from "./cases.ts";
@@ -121,14 +122,11 @@ function noteRepairs(found: ReplayCase, { sent, exchange }: Played, hostile: boo
 function repairsOfPlain(found: ReplayCase, body: string): readonly string[] {
   if (found.format.protocol !== "chat-completions") return [];
   const context = {
+    ...ANSWER_CONTEXT,
     model: found.modelId,
     native: found.native,
     padding: paddingOf(found.recording),
-    requestId: "req_table",
-    secrets: [],
-    nowSec: 0,
     choices: found.body.n ?? 1,
-    expectedInput: 0,
   };
   return chatCompletions.readAnswer(new TextEncoder().encode(body), context).repairs;
 }

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { inputTokens, outputTokens, type TokenUsage } from "../../src/core/money/usage.ts";
+import { ANSWER_CONTEXT } from "../protocols/answer-context.ts";
 import { loadRecordings, type Recording, recordingsFor } from "../upstream/recordings.ts";
 import { isEvidence } from "./cases.ts";
 import { chatCutFormat } from "./chat/cut-format.ts";
@@ -158,15 +159,6 @@ function bucketsOf(cut: CutFormat, recording: Recording): TokenUsage {
     };
     return runStage(stream, bytes, []).facts.metered.usage;
   }
-  const context = {
-    model: "vendor/shown",
-    native,
-    padding,
-    requestId: "req_sums",
-    secrets: [],
-    nowSec: 0,
-    choices: 1,
-    expectedInput: 0,
-  };
+  const context = { ...ANSWER_CONTEXT, native, padding };
   return cut.stages.readAnswer(new TextEncoder().encode(JSON.stringify(body)), context).metered.usage;
 }

@@ -10,6 +10,7 @@ import { createRouting, type Routing as ProcessRouting } from "../../src/gateway
 import { DEFAULT_ROUTING, type RoutingSettings } from "../../src/gateway/routing/settings.ts";
 import { readRefusal } from "../../src/protocols/refusal.ts";
 import { createFakeClock } from "../gateway/fake-clock.ts";
+import { ANSWER_CONTEXT } from "../protocols/answer-context.ts";
 import { seededRandom } from "../upstream/cuts.ts";
 
 /** What the first provider goes through, and for how long. The second is well all the time. */
@@ -58,16 +59,7 @@ async function call(clock: Clock, phase: Phase, random: () => number): Promise<F
   return { error: readRefusal(refusal, CONTEXT), answer: { status: 500, stream: true } };
 }
 
-const CONTEXT = {
-  model: "a/m",
-  native: true,
-  padding: [],
-  requestId: "req_1",
-  choices: 1,
-  secrets: [],
-  nowSec: 1,
-  expectedInput: 1,
-};
+const CONTEXT = { ...ANSWER_CONTEXT, model: "a/m" };
 
 interface Outcome {
   readonly phase: Phase;

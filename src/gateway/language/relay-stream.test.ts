@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { chatStream } from "../../../test/upstream/chat-bytes.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
@@ -14,16 +15,7 @@ async function openAnswer(body: ReadableStream<Uint8Array>) {
   const told: string[] = [];
   const call = {
     protocol: chatCompletions,
-    context: {
-      model: "m",
-      native: true,
-      padding: [],
-      secrets: [],
-      requestId: "req_1",
-      nowSec: 1,
-      choices: 1,
-      expectedInput: 1,
-    },
+    context: { ...ANSWER_CONTEXT, model: "m" },
     send: async () => ({ open: () => body.getReader() }) as unknown as UpstreamAnswer,
     sawByte: () => {},
     sawAnswer: () => {},

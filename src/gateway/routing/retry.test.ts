@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../../protocols/protocol.ts";
 import { readErrorObject, readRefusal } from "../../protocols/refusal.ts";
@@ -6,16 +7,7 @@ import { NotSent } from "../../providers/sending.ts";
 import { type Answered, readFailure, retryOf, type RetryTerms } from "./retry.ts";
 import { UNSAFE_RETRIES, type UnsafeRetry } from "./settings.ts";
 
-const CONTEXT: AnswerContext = {
-  model: "v/m",
-  native: true,
-  padding: [],
-  requestId: "req_1",
-  choices: 1,
-  secrets: [],
-  nowSec: 1,
-  expectedInput: 1,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT };
 
 const most = { bytes: (count: number) => new Uint8Array(count).fill(255) };
 const least = { bytes: (count: number) => new Uint8Array(count) };

@@ -1,21 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { runsOf } from "../../../test/runs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
 
 const RUNS = runsOf(300, 5_000);
-const CONTEXT: AnswerContext = {
-  model: "v/m",
-  native: true,
-  padding: ["obfuscation"],
-  requestId: "req_1",
-  choices: 1,
-  secrets: [],
-  nowSec: 1,
-  expectedInput: 11,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, padding: ["obfuscation"], expectedInput: 11 };
 const CHOICES =
   '"choices":[{"index":0,"message":{"role":"assistant","content":"four letters"},"finish_reason":"stop"}]';
 const USAGE = '"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { createParser } from "eventsource-parser";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { runsOf } from "../../../test/runs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext, RelayStream } from "../protocol.ts";
@@ -8,13 +9,9 @@ import { openStream } from "./relay.ts";
 
 const RUNS = runsOf(150, 3_000);
 const CONTEXT: AnswerContext = {
+  ...ANSWER_CONTEXT,
   model: "vendor/shown",
-  native: true,
   padding: ["obfuscation"],
-  requestId: "req_1",
-  choices: 1,
-  secrets: [],
-  nowSec: 1_700_000_000,
   expectedInput: 11,
 };
 const COMPATIBLE: AnswerContext = { ...CONTEXT, native: false };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json/json-value.ts";
 import type { AnswerContext } from "../protocol.ts";
@@ -73,17 +74,7 @@ const cases: readonly {
 ];
 
 function contextOf(native: boolean, choices: number): AnswerContext {
-  const model = "v/m";
-  return {
-    model,
-    native,
-    padding: [],
-    requestId: "req_1",
-    choices,
-    secrets: [],
-    nowSec: 1,
-    expectedInput: 1,
-  };
+  return { ...ANSWER_CONTEXT, native, choices };
 }
 
 function isWholePlain(choices: readonly Choice[], context: AnswerContext): boolean {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../protocol.ts";
 import type { AskedVectors, EmbeddingFormat } from "./format.ts";
@@ -8,13 +9,8 @@ import { openaiEmbeddings } from "./openai.ts";
 const ASKED: AskedVectors = { texts: 2, encoding: "float", dimensions: null, normalize: false };
 
 const context = (asked: Partial<AskedVectors>): AnswerContext => ({
-  model: "v/m",
+  ...ANSWER_CONTEXT,
   native: false,
-  padding: [],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 0,
-  choices: 1,
   expectedInput: 9,
   echo: { ...ASKED, ...asked },
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { geminiAnswer } from "../../../test/upstream/gemini-bytes.ts";
 import { loadRecordings, recordedBytes, recordingsFor } from "../../../test/upstream/recordings.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -6,13 +7,9 @@ import type { AnswerContext } from "../protocol.ts";
 import { readAnswer } from "./answer.ts";
 
 const CONTEXT: AnswerContext = {
+  ...ANSWER_CONTEXT,
   model: "google/gemini-3.8-flash",
-  native: true,
-  padding: [],
   secrets: ["secret-key-123"],
-  requestId: "req_1",
-  nowSec: 1,
-  choices: 1,
   expectedInput: 9,
 };
 

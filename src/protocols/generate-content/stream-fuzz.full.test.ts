@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import { sse } from "../../../test/upstream/sse-bytes.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { AnswerContext } from "../protocol.ts";
 import { openStream } from "./relay.ts";
 
 // Streams made up at random, of everything that a chunk may have or lack, and what holds for all of them.
@@ -11,13 +11,7 @@ import { openStream } from "./relay.ts";
 type Json = any;
 
 const RUNS = 3_000;
-const context = {
-  model: "google/x",
-  padding: ["padding"],
-  secrets: [],
-  choices: 1,
-  expectedInput: 3,
-} as unknown as AnswerContext;
+const context = { ...ANSWER_CONTEXT, model: "google/x", padding: ["padding"], expectedInput: 3 };
 
 interface Dice {
   chance(of: number): boolean;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import { geminiChunks } from "../../../test/upstream/gemini-bytes.ts";
 import {
@@ -17,16 +18,7 @@ import { openStream } from "./relay.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;
 
-const CONTEXT: AnswerContext = {
-  model: "google/gemini-3.8-flash",
-  native: true,
-  padding: [],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 1_700_000_000,
-  choices: 1,
-  expectedInput: 9,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, model: "google/gemini-3.8-flash", expectedInput: 9 };
 const USAGE = { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 };
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

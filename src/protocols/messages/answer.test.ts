@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import type { AnswerContext } from "../protocol.ts";
@@ -6,16 +7,7 @@ import { readAnswer } from "./answer.ts";
 import { encodeError } from "./error-body.ts";
 import { limitHeaders } from "./limit-headers.ts";
 
-const CONTEXT: AnswerContext = {
-  model: "v/m",
-  native: true,
-  padding: [],
-  requestId: "req_1",
-  choices: 1,
-  secrets: [],
-  nowSec: 1,
-  expectedInput: 11,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, expectedInput: 11 };
 const USAGE = '"usage":{"input_tokens":3,"output_tokens":2}';
 const CONTENT = '"content":[{"type":"text","text":"four letters","citations":null}]';
 const read = (text: string, context = CONTEXT) => readAnswer(new TextEncoder().encode(text), context);

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { runsOf } from "../../../test/runs.ts";
 import { message, messageEvents, messageStream, namedEvents } from "../../../test/upstream/messages-bytes.ts";
 import { goldenStream, loadRecordings, recordingsAvailable } from "../../../test/upstream/recordings.ts";
@@ -11,16 +12,7 @@ import type { AnswerContext, RelayStream } from "../protocol.ts";
 import { openStream } from "./relay.ts";
 
 const RUNS = runsOf(150, 3_000);
-const CONTEXT: AnswerContext = {
-  model: "vendor/shown",
-  native: true,
-  padding: [],
-  requestId: "req_1",
-  choices: 1,
-  secrets: [],
-  nowSec: 1_700_000_000,
-  expectedInput: 11,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, model: "vendor/shown", expectedInput: 11 };
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;
 

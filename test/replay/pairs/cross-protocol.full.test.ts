@@ -5,6 +5,7 @@ import { GatewayError } from "../../../src/core/errors.ts";
 import { inputTokens, outputTokens, type Usage } from "../../../src/core/money/usage.ts";
 import { translate } from "../../../src/protocols/translate.ts";
 import type { AnswerContext, Metered, RelayProtocol } from "../../../src/protocols/protocol.ts";
+import { ANSWER_CONTEXT } from "../../protocols/answer-context.ts";
 import { foldEvents } from "../../protocols/folded-events.ts";
 import { streamedEvents } from "../../protocols/streamed-events.ts";
 import { wireRequest } from "../../protocols/wire-request.ts";
@@ -140,14 +141,8 @@ function compareRequests(
 }
 
 const CONTEXT: AnswerContext = {
-  model: "v/m",
-  native: true,
+  ...ANSWER_CONTEXT,
   padding: ["obfuscation"],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 1_700_000_000,
-  choices: 1,
-  expectedInput: 1,
   carrier: { secret: "s", account: "a" },
 };
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
 import { foldRecorded, type FoldedChoice as RecordedChoice } from "../../../../test/replay/chat/fold.ts";
 import { type FoldedChoice, foldEvents } from "../../../../test/protocols/folded-events.ts";
 import { streamedEvents } from "../../../../test/protocols/streamed-events.ts";
@@ -16,16 +17,7 @@ type Json = any;
 const encoder = new TextEncoder();
 
 function contextOf({ provider }: Recording, choices: number): AnswerContext {
-  return {
-    model: "v/m",
-    native: provider === "openai",
-    padding: [],
-    secrets: [],
-    requestId: "req_1",
-    nowSec: 1_700_000_000,
-    choices,
-    expectedInput: 9,
-  };
+  return { ...ANSWER_CONTEXT, native: provider === "openai", choices, expectedInput: 9 };
 }
 
 /** Recorded answers that are good, each with what a tolerant reader makes of it. */

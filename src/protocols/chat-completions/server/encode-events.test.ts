@@ -1,6 +1,6 @@
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
 import {
   answer,
-  CONTEXT,
   dataOf,
   deltasOf,
   encodeStream,
@@ -68,7 +68,7 @@ describe("a stream", () => {
   );
 
   test("is kept alive by a comment", () => {
-    const { keepAlive } = chatCompletionsServer.openEncoder(CONTEXT);
+    const { keepAlive } = chatCompletionsServer.openEncoder(ANSWER_CONTEXT);
     expect(new TextDecoder().decode(keepAlive)).toMatch(/^:[^\n]*\n\n$/);
   });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
 import { type FoldedChoice, foldEvents } from "../../../../test/protocols/folded-events.ts";
 import { chatOf, FLASH, IMAGE, sentToGemini } from "../../../../test/protocols/gemini-sent.ts";
 import { streamedEvents } from "../../../../test/protocols/streamed-events.ts";
@@ -18,16 +19,7 @@ import { decodeAnswer } from "./decode-answer.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;
 
-const CONTEXT: AnswerContext = {
-  model: "google/gemini-3.8-flash",
-  native: true,
-  padding: [],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 1_700_000_000,
-  choices: 1,
-  expectedInput: 9,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, model: "google/gemini-3.8-flash", expectedInput: 9 };
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { joinBytes } from "../../../core/bytes/bytes.ts";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
 import { foldEvents } from "../../../../test/protocols/folded-events.ts";
 import { chatOf, FLASH } from "../../../../test/protocols/gemini-sent.ts";
 import { wireRequest } from "../../../../test/protocols/wire-request.ts";
@@ -10,16 +11,7 @@ import { generateContentClient } from "./index.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const CONTEXT: AnswerContext = {
-  model: FLASH.id,
-  native: true,
-  padding: [],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 1_700_000_000,
-  choices: 1,
-  expectedInput: 9,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, model: FLASH.id, expectedInput: 9 };
 const TARGET: RelayTarget = {
   model: FLASH,
   upstreamId: "gemini-3.8-flash",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
 import { type FoldedChoice, foldEvents } from "../../../../test/protocols/folded-events.ts";
 import { streamedEvents } from "../../../../test/protocols/streamed-events.ts";
 import { seededRandom } from "../../../../test/upstream/cuts.ts";
@@ -10,16 +11,7 @@ import type { AnswerContext } from "../../protocol.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
 import { generateContentClient } from "./index.ts";
 
-const CONTEXT: AnswerContext = {
-  model: "google/gemini-3.8-flash",
-  native: true,
-  padding: [],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 1_700_000_000,
-  choices: 1,
-  expectedInput: 9,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, model: "google/gemini-3.8-flash", expectedInput: 9 };
 const encoder = new TextEncoder();
 
 /** The events that chunks stand for, before the end of their answer. */

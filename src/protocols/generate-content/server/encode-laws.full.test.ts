@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { answer, CONTEXT, finish, part, type Said, start } from "../../../../test/protocols/chat-events.ts";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
+import { answer, finish, part, type Said, start } from "../../../../test/protocols/chat-events.ts";
 import { wireRequest } from "../../../../test/protocols/wire-request.ts";
 import {
   apart,
@@ -28,7 +29,7 @@ type Json = any;
 
 const RUNS = runsOf(800, 20_000);
 const KEY = { secret: "s", account: "a" };
-const CONTEXT_HERE = { ...CONTEXT, carrier: KEY, echo: { showsThoughts: true } };
+const CONTEXT_HERE = { ...ANSWER_CONTEXT, carrier: KEY, echo: { showsThoughts: true } };
 const METERED = { usage: { ...NO_USAGE, input: 5, output: 3 }, flags: [] };
 
 const issuer = fc.constantFrom("openai", "anthropic");

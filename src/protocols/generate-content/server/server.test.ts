@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
 import { part, start, type Said } from "../../../../test/protocols/chat-events.ts";
 import { foldEvents } from "../../../../test/protocols/folded-events.ts";
 import { wireRequest } from "../../../../test/protocols/wire-request.ts";
@@ -181,18 +182,7 @@ describe("a request", () => {
     });
 });
 
-const CONTEXT: AnswerContext = {
-  model: "v/m",
-  native: true,
-  padding: [],
-  secrets: [],
-  requestId: "req_1",
-  nowSec: 1,
-  choices: 1,
-  expectedInput: 1,
-  carrier: KEY,
-  echo: { showsThoughts: true },
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT, carrier: KEY, echo: { showsThoughts: true } };
 const METERED = { usage: { ...NO_USAGE, input: 5, cacheRead: 2, output: 3, reasoning: 1 }, flags: [] };
 
 const SAID: readonly Said[] = [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
 import { foldEvents } from "../../../../test/protocols/folded-events.ts";
 import { streamedEvents } from "../../../../test/protocols/streamed-events.ts";
 import { messagesEvents } from "../../../../test/replay/messages/events.ts";
@@ -271,16 +272,7 @@ describe("the reason why an answer ended is the same, streamed and whole", () =>
   });
 });
 
-const CONTEXT: AnswerContext = {
-  model: "v/m",
-  native: true,
-  padding: [],
-  secrets: [],
-  requestId: "r",
-  nowSec: 0,
-  choices: 1,
-  expectedInput: 1,
-};
+const CONTEXT: AnswerContext = { ...ANSWER_CONTEXT };
 
 /** The message that a stream was made from, put together event by event as a client does. */
 function messageOf(text: string): JsonObject {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
 import {
   answer,
-  CONTEXT,
   finish,
   type Json,
   part,
@@ -83,7 +83,7 @@ describe("a stream", () => {
   });
 
   test("is kept alive by a ping", () => {
-    const { keepAlive } = messagesServer.openEncoder(CONTEXT);
+    const { keepAlive } = messagesServer.openEncoder(ANSWER_CONTEXT);
     expect(new TextDecoder().decode(keepAlive)).toStartWith("event: ping\n");
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { CONTEXT, type Json } from "../../../../test/protocols/chat-events.ts";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
+import { type Json } from "../../../../test/protocols/chat-events.ts";
 import { foldEvents } from "../../../../test/protocols/folded-events.ts";
 import { streamedEvents } from "../../../../test/protocols/streamed-events.ts";
 import { recordingsOf, WIRES } from "../../../../test/replay/pairs/wires.ts";
@@ -10,7 +11,7 @@ import { responsesServer } from "../server/index.ts";
 import { responsesClient } from "./index.ts";
 
 const encoder = new TextEncoder();
-const context = { ...CONTEXT, model: "openai/m", carrier: { secret: "s", account: "a" } };
+const context = { ...ANSWER_CONTEXT, model: "openai/m", carrier: { secret: "s", account: "a" } };
 
 /** Recorded answers that are good; of streams all of one answer. */
 function recordedAnswers() {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { CONTEXT, type Json } from "../../../../test/protocols/chat-events.ts";
+import { ANSWER_CONTEXT } from "../../../../test/protocols/answer-context.ts";
+import { type Json } from "../../../../test/protocols/chat-events.ts";
 import { foldEvents } from "../../../../test/protocols/folded-events.ts";
 import type { ChatEvent } from "../../../core/chat.ts";
 import { decodeAnswer, openDecoder } from "./decode-answer.ts";
 
-const context = { ...CONTEXT, model: "openai/m" };
+const context = { ...ANSWER_CONTEXT, model: "openai/m" };
 
 const decode = (...events: readonly Json[]): readonly ChatEvent[] => {
   const told: ChatEvent[] = [];

@@ -113,6 +113,31 @@ describe("a refusal is answered by another way, and charged once", () => {
       });
 });
 
+test("a provider that knows only one of a model's two names there serves it by that, and goes on to", async () => {
+  const named = settings().replace(
+    "{ provider: second, upstream_id: up-2 }",
+    "{ provider: first, upstream_id: up-2 }",
+  );
+  const other = await startGateway({ settings: named, environment: ENVIRONMENT, clock });
+  const asked: string[] = [];
+  first.handle((request) => {
+    const { model } = request.json() as Json;
+    asked.push(model);
+    return model === "up-1" ? jsonAnswer(404, {}) : GOOD;
+  });
+  for (let i = 0; i < 2; i += 1) expect((await other.chat(BODY)).status).toBe(200);
+  expect(asked).toEqual(["up-1", "up-2", "up-2"]);
+  const { json } = await other.admin("GET", "/routes?model=t/model");
+  const states = json.data.map(({ upstream_id, state, calls }: Json) => [upstream_id, state, calls]);
+  expect(states).toEqual([
+    ["up-1", "cooling", 1],
+    ["up-1", "cooling", 0],
+    ["up-2", "healthy", 1],
+    ["up-2", "healthy", 1],
+  ]);
+  await other.close();
+});
+
 describe("what a provider may have done is not asked for again", () => {
   const cases: readonly (readonly [name: string, answer: Answer, status: number])[] = [
     ["a 502", jsonAnswer(502, {}), 502],

@@ -86,12 +86,12 @@ routing:
     'model="t/dear",provider="second",outcome="invalid_request_error"}': 1,
   });
   expect(those(samples, "switchyard_route_state")).toEqual({
-    '{model="t/model",provider="first",credential="FIRST_KEY"}': 2,
-    '{model="t/model",provider="first",credential="FIRST_KEY_2"}': 1,
-    '{model="t/model",provider="second",credential="only"}': 0,
-    '{model="t/cheap",provider="first",credential="FIRST_KEY"}': 2,
-    '{model="t/cheap",provider="first",credential="FIRST_KEY_2"}': 1,
-    '{model="t/dear",provider="second",credential="only"}': 0,
+    '{model="t/model",provider="first",upstream_id="up-1",credential="FIRST_KEY"}': 2,
+    '{model="t/model",provider="first",upstream_id="up-1",credential="FIRST_KEY_2"}': 1,
+    '{model="t/model",provider="second",upstream_id="up-2",credential="only"}': 0,
+    '{model="t/cheap",provider="first",upstream_id="up-cheap",credential="FIRST_KEY"}': 2,
+    '{model="t/cheap",provider="first",upstream_id="up-cheap",credential="FIRST_KEY_2"}': 1,
+    '{model="t/dear",provider="second",upstream_id="up-dear",credential="only"}': 0,
   });
   expect(those(samples, "switchyard_breaker_open")).toEqual({
     '{provider="first",credential="FIRST_KEY"}': 1,

@@ -142,7 +142,7 @@ async function simulate({ providers, by = "order", settings }: Setup, seed: numb
   const bytes = (count: number): Uint8Array =>
     Uint8Array.from({ length: count }, () => Math.floor(random() * 256));
   const ways = providers.map((provider) => ({
-    key: { model: "a/m", provider, credential: "" },
+    key: { model: "a/m", provider, upstreamId: "m", credential: "" },
     route: { provider, upstreamId: "m" },
   }));
   const routing = createRouting({

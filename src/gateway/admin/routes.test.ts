@@ -39,8 +39,9 @@ function open() {
     settings: () => ({ breakerFailures: 2, breakerMs: 10_000 }),
     ways: () => offeredWays(OFFER),
   });
-  const call = (model: string, credential: string, end: FailedCall | { answeredMs: number }): void => {
-    const place = health.admit({ model, provider: "p", credential }, {}) as Place;
+  const call = (way: string, end: FailedCall | { answeredMs: number }): void => {
+    const [model = "", credential = "", upstreamId = ""] = way.split(" ");
+    const place = health.admit({ model, provider: "p", upstreamId, credential }, {}) as Place;
     if ("answeredMs" in end) place.answered(end.answeredMs);
     place.end("answeredMs" in end ? { kind: "ok" } : end);
   };
@@ -60,17 +61,17 @@ const failed = (more: Partial<FailedCall>): FailedCall => ({
   ...more,
 });
 
-test("a row has the state, the counts and the last failure of its way; routes of one provider share them", () => {
+test("a row has the state, the counts and the last failure of its way: by one name of a model at its provider", () => {
   const { clock, call, rows } = open();
-  call("a/m", "ONE", { answeredMs: 120 });
-  call("a/n", "ONE", failed({ status: 404, blame: "route", reason: "unknown model" }));
+  call("a/m ONE m", { answeredMs: 120 });
+  call("a/n ONE n", failed({ status: 404, blame: "route", reason: "unknown model" }));
   expect(rows().map(({ way, state, latency_ms }) => [way, state, latency_ms])).toEqual([
     ["a/m ONE m", "healthy", 120],
     ["a/m TWO m", "healthy", 120],
     ["a/n ONE n", "cooling", null],
     ["a/n TWO n", "cooling", null],
-    ["a/n ONE n-old", "cooling", null],
-    ["a/n TWO n-old", "cooling", null],
+    ["a/n ONE n-old", "healthy", null],
+    ["a/n TWO n-old", "healthy", null],
   ]);
   const [m, , n] = rows();
   expect(m).toMatchObject({ calls: 1, failed: 0, failures: 0, until: null, last_failure: null });
@@ -84,7 +85,7 @@ test("a row has the state, the counts and the last failure of its way; routes of
 
 test("an open breaker is told for every model by that credential, with the failures in a row and its end", () => {
   const { clock, call, rows } = open();
-  for (let i = 0; i < 2; i += 1) call("a/m", "TWO", failed({}));
+  for (let i = 0; i < 2; i += 1) call("a/m TWO m", failed({}));
   for (const { way, state, failures, until } of rows()) {
     const isOpen = way.includes("TWO");
     expect([way, state, failures]).toEqual([way, isOpen ? "open" : "healthy", isOpen ? 2 : 0]);

@@ -95,11 +95,11 @@ function credentialsOf(provider: Provider | MediaProvider | undefined): readonly
 }
 
 function keyOf({ model, route, credential }: OfferedWay): WayKey {
-  return wayKey(model, route.provider, credential.name);
+  return wayKey(model, route, credential.name);
 }
 
-function nameOf({ model, provider, credential, media }: WayKey): string {
-  return JSON.stringify([model, provider, credential, media]);
+function nameOf({ model, provider, upstreamId, credential, media }: WayKey): string {
+  return JSON.stringify([model, provider, upstreamId, credential, media]);
 }
 
 function viewOf({ model, route, credential }: OfferedWay, way: WaySnapshot): RouteView {

@@ -28,7 +28,12 @@ function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {
     const route = routes.get(provider) ?? { provider, upstreamId: "up" };
     routes.set(provider, route);
     return {
-      way: { key: { model: "m", provider, credential }, route, credential: undefined, failsAsAsked: false },
+      way: {
+        key: { model: "m", provider, upstreamId: "up", credential },
+        route,
+        credential: undefined,
+        failsAsAsked: false,
+      },
       prepare: () => prepared(name, SIGNED),
     };
   });

@@ -45,7 +45,7 @@ function routesOf({ mediaProviders }: Offer, model: Model, kind: TaskKind): read
     if (found?.adapters[kind] === undefined) return [];
     const credentials = found.credentials ?? [{ name: "", provider: found }];
     return credentials.map(({ name, provider, ...bounds }) => ({
-      key: wayKey(model, route.provider, name),
+      key: wayKey(model, route, name),
       bounds,
       route,
       provider,

@@ -10,7 +10,7 @@ export interface StateParts {
   readonly process: ProcessFigures;
   readonly memory: Pick<RequestMemory, "taken" | "requests">;
   /** How routes and credentials fare. */
-  readonly ways: () => readonly Pick<WaySnapshot, "model" | "provider" | "credential" | "state">[];
+  readonly ways: () => readonly Way[];
   /** Holds of requests that have not ended. */
   readonly openHolds: () => number;
   readonly countTasks: () => Promise<readonly TaskCount[]>;
@@ -32,9 +32,9 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
   registry.readings({
     name: "switchyard_route_state",
     help: "How a model fares at a provider by a credential: 0 healthy, 1 cooling, 2 its breaker is open",
-    labels: ["model", "provider", "credential"],
+    labels: ["model", "provider", "upstream_id", "credential"],
     type: "gauge",
-    read: () => ways().map((way): Reading => [[way.model, ...credentialOf(way)], STATES.indexOf(way.state)]),
+    read: () => ways().map((way): Reading => [labelsOf(way), STATES.indexOf(way.state)]),
   });
   registry.readings({
     name: "switchyard_breaker_open",
@@ -45,7 +45,7 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
     read: () =>
       new Map(
         ways().map((way): [string, Reading] => {
-          const labels = credentialOf(way);
+          const labels = [way.provider, nameOf(way.credential)];
           return [labels.join("\n"), [labels, way.state === "open" ? 1 : 0]];
         }),
       ).values(),
@@ -72,9 +72,14 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
   one("gauge", "process_max_fds", "Descriptors that may be open", () => process.mostDescriptors);
 }
 
-/** The labels of a credential. */
-function credentialOf({ provider, credential }: Pick<WaySnapshot, "provider" | "credential">) {
-  return [provider, credential === "" ? ONLY : credential] as const;
+type Way = Pick<WaySnapshot, "model" | "provider" | "upstreamId" | "credential" | "state">;
+
+function labelsOf({ model, provider, upstreamId, credential }: Way): readonly string[] {
+  return [model, provider, upstreamId, nameOf(credential)];
+}
+
+function nameOf(credential: string): string {
+  return credential === "" ? ONLY : credential;
 }
 
 /** The credential of a provider that has but one. */

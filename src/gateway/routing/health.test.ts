@@ -4,7 +4,7 @@ import type { CallResult, FailedCall } from "./call-result.ts";
 import { createHealth, type Health, type WayKey } from "./health.ts";
 import { DEFAULT_ROUTING } from "./settings.ts";
 
-const WAY: WayKey = { model: "a/m", provider: "p", credential: "K1" };
+const WAY: WayKey = { model: "a/m", provider: "p", upstreamId: "m", credential: "K1" };
 const WAYS: readonly WayKey[] = [
   WAY,
   { ...WAY, credential: "K2" },

@@ -15,6 +15,8 @@ export type State = (typeof STATES)[number];
 export interface WayKey {
   readonly model: string;
   readonly provider: string;
+  /** What the provider calls the model. A model may have a route by each of two names there. */
+  readonly upstreamId: string;
   /** `Credential.name`; "" where the provider has but one. */
   readonly credential: string;
   /** Of images and videos. They are a service of their own at most providers, which fails and is bounded by itself. */
@@ -108,7 +110,7 @@ const UNKNOWN_MODEL: PauseLengths = { firstMs: 60_000, mostMs: 600_000 };
 /** Reasons of failures that last until the operator does something. */
 const OPERATORS: ReadonlySet<string> = new Set(["credential_refused", "model_unknown", "untrusted"]);
 
-/** A model at a provider. */
+/** A model at a provider, by one name. */
 class RouteHealth {
   readonly pause = createPause();
   readonly latency = createLatency();
@@ -134,7 +136,7 @@ class CredentialHealth {
   }
 }
 
-/** A model by a credential. Vendors limit the rate of each model apart, so a pause is the model's alone. */
+/** A route by a credential. Vendors limit the rate of each model apart, so a pause is the model's alone. */
 class WayHealth {
   readonly credential: CredentialHealth;
   readonly route: RouteHealth;
@@ -173,6 +175,10 @@ class WayHealth {
 /** Names of what fails by itself: a provider, and its images and videos. No provider's name has a space. */
 function serviceOf({ provider, media }: CredentialKey): string {
   return media === true ? `${provider} media` : provider;
+}
+
+function routeOf({ model, upstreamId }: WayKey): string {
+  return `${model}\n${upstreamId}`;
 }
 
 /** By names within a service: two providers may read the same variable. */
@@ -275,10 +281,10 @@ class ProcessHealth implements Health {
         this.#services.delete(name);
         continue;
       }
-      const models = new Set(kept.map(({ model }) => model));
-      keepOnly(routes, models);
+      const names = new Set(kept.map(routeOf));
+      keepOnly(routes, names);
       keepOnly(credentials, new Set(kept.map(({ credential }) => credential)));
-      for (const credential of credentials.values()) keepOnly(credential.ways, models);
+      for (const credential of credentials.values()) keepOnly(credential.ways, names);
     }
   }
 
@@ -292,14 +298,14 @@ class ProcessHealth implements Health {
   }
 
   #way(key: WayKey): WayHealth {
-    const { model, credential: name } = key;
+    const name = routeOf(key);
     const service = this.#service(serviceOf(key));
-    const way = service.credentials.get(name)?.ways.get(model);
+    const way = service.credentials.get(key.credential)?.ways.get(name);
     if (way !== undefined) return way;
     const { routes } = service;
     const credential = this.#credential(key);
-    const route = routes.get(model) ?? newEntry(routes, model, new RouteHealth());
-    return newEntry(credential.ways, model, new WayHealth(credential, route));
+    const route = routes.get(name) ?? newEntry(routes, name, new RouteHealth());
+    return newEntry(credential.ways, name, new WayHealth(credential, route));
   }
 
   #service(name: string): ServiceHealth {

@@ -22,10 +22,12 @@ test("the ways are each model's routes by each credential of a live provider, ea
   ]);
   const ways = offeredWays({ catalog: { models } as never, providers, mediaProviders });
   expect(ways.map((way) => Object.values(way).join(" "))).toEqual([
-    "a/m one ",
-    "a/m two K1",
-    "a/m two K2",
-    "a/picture one K3 true",
-    "a/vector one ",
+    "a/m one m0 ",
+    "a/m two m1 K1",
+    "a/m two m1 K2",
+    "a/m two m2 K1",
+    "a/m two m2 K2",
+    "a/picture one m0 K3 true",
+    "a/vector one m0 ",
   ]);
 });

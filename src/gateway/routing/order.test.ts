@@ -20,7 +20,7 @@ function routesOf(routes: Readonly<Record<string, Partial<Route>>>): Route[] {
 function waysOf(routes: readonly Route[], credentials: readonly string[] = ["K"]): Way[] {
   return routes.flatMap((route) =>
     credentials.map((credential) => ({
-      key: { model: "a/m", provider: route.provider, credential },
+      key: { model: "a/m", provider: route.provider, upstreamId: route.upstreamId, credential },
       route: { ...route },
     })),
   );
@@ -261,7 +261,12 @@ describe("among a provider's credentials", () => {
 });
 
 describe("a sticky request", () => {
-  const way = (provider: string): WayKey => ({ model: "a/m", provider, credential: "K" });
+  const way = (provider: string, upstreamId = "m"): WayKey => ({
+    model: "a/m",
+    provider,
+    upstreamId,
+    credential: "K",
+  });
 
   test("goes where the last one with its key was served, for five minutes", async () => {
     const { order, providers, clock } = orderOf();
@@ -291,6 +296,15 @@ describe("a sticky request", () => {
     const { order, providers } = orderOf();
     order.served(5, way("gone"));
     expect(providers("order", waysOf(ABC), { sticky: true, key: 5 })).toBe("abc");
+  });
+
+  test("goes to the same of two routes to one provider", () => {
+    const { order } = orderOf();
+    const routes = ["new", "old"].map((upstreamId) => ({ provider: "a", upstreamId }));
+    order.served(5, way("a", "old"));
+    const routing = { by: "order", sticky: true } as const;
+    const [first] = order.of(waysOf(routes), { routing, model: MODEL, stickyKey: 5 });
+    expect(first?.route.upstreamId).toBe("old");
   });
 
   test("of the 10,000 that came last is remembered", () => {

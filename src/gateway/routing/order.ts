@@ -76,7 +76,7 @@ class RememberingOrder implements WayOrder {
     const scores = this.#scores(ways, { by: routing.by, model, key, standings });
     const ranked = ways.map((way, i): Ranked<Each> => {
       const standing = standings[i] as Standing;
-      const isLast = last?.provider === way.key.provider && last.credential === way.key.credential;
+      const isLast = last !== undefined && isSameWay(last, way.key);
       return {
         way,
         ranks: [
@@ -144,7 +144,11 @@ class RememberingOrder implements WayOrder {
   }
 }
 
-function nameOf({ provider, upstreamId }: Way["route"]): string {
+function isSameWay(a: WayKey, b: WayKey): boolean {
+  return nameOf(a) === nameOf(b) && a.credential === b.credential;
+}
+
+function nameOf({ provider, upstreamId }: Pick<Route, "provider" | "upstreamId">): string {
   return `${provider} ${upstreamId}`;
 }
 

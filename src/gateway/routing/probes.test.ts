@@ -47,7 +47,12 @@ beforeEach(() => {
 });
 afterEach(() => prober.close());
 
-const wayBy = (provider: string, credential = ""): WayKey => ({ model: "a/m", provider, credential });
+const wayBy = (provider: string, credential = ""): WayKey => ({
+  model: "a/m",
+  provider,
+  upstreamId: "m",
+  credential,
+});
 
 const spoken = (id: ProtocolId, key: string, more: Partial<SpokenProtocol> = {}): SpokenProtocol => ({
   id,

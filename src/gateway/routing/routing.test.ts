@@ -6,7 +6,7 @@ import { createRouting } from "./routing.ts";
 import { DEFAULT_ROUTING } from "./settings.ts";
 
 const WAYS = ["dear", "cheap"].map((provider) => ({
-  key: { model: "a/m", provider, credential: "" },
+  key: { model: "a/m", provider, upstreamId: "m", credential: "" },
   route: {
     provider,
     upstreamId: "m",
@@ -37,7 +37,7 @@ test("ways are ordered by the model's setting, and by the caller's wish before t
 
 test("a model that is set so keeps to the way that served", () => {
   const { routing, model } = routingOf();
-  routing.served(1, { model: "a/m", provider: "cheap", credential: "" });
+  routing.served(1, { model: "a/m", provider: "cheap", upstreamId: "m", credential: "" });
   const sticky = { by: "order", fallback: [], sticky: true } as const;
   const first = (setting?: Routing) => routing.order(WAYS, model(setting), 1)[0]?.key.provider;
   expect([first(), first({ ...sticky, sticky: false }), first(sticky)]).toEqual(["dear", "dear", "cheap"]);
@@ -45,7 +45,7 @@ test("a model that is set so keeps to the way that served", () => {
 
 test("what calls tell decides the order", () => {
   const { routing, model } = routingOf();
-  const place = routing.health.admit({ model: "a/m", provider: "dear", credential: "" }, {});
+  const place = routing.health.admit({ model: "a/m", provider: "dear", upstreamId: "m", credential: "" }, {});
   if ("end" in place) place.end({ kind: "failed", blame: "credential", reason: "x", opens: true });
   expect(routing.order(WAYS, model(), undefined).map(({ key }) => key.provider)).toEqual(["cheap", "dear"]);
   expect(routing.health.snapshot().map(({ state }) => state)).toEqual(["open", "healthy"]);

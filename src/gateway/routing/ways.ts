@@ -2,6 +2,7 @@ import type { Model, Route } from "../../core/model.ts";
 import type { Credential, Provider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
 import type { WayKey } from "./health.ts";
+import { wayKey } from "./offered-ways.ts";
 
 /** A way to a model as it is called: by a route of it, with one of the provider's credentials. */
 export interface CalledWay {
@@ -15,14 +16,14 @@ export interface CalledWay {
 
 /** The ways by one route: one for each of the provider's credentials. */
 export function calledWays(
-  { id: model }: Model,
+  model: Model,
   route: Route,
-  { id: provider, credentials, failsAsAsked = false }: Provider,
+  { credentials, failsAsAsked = false }: Provider,
 ): readonly CalledWay[] {
   if (credentials === undefined)
-    return [{ key: { model, provider, credential: "" }, route, credential: undefined, failsAsAsked }];
+    return [{ key: wayKey(model, route, ""), route, credential: undefined, failsAsAsked }];
   return credentials.map((credential) => ({
-    key: { model, provider, credential: credential.name },
+    key: wayKey(model, route, credential.name),
     route,
     credential,
     failsAsAsked,

@@ -157,6 +157,7 @@ describeOnEngineOfSuite("retries and money", (engine) => {
         .chat({ ...unitBody(9), model: BOTH, stream }, { signal: controller.signal })
         .catch(() => {});
       await failing.waitForRequest(1);
+      while (!(await hasFailed())) await new Promise((resolve) => setImmediate(resolve));
       await clock.advance(1_000);
       controller.abort();
       await asked;
@@ -166,6 +167,12 @@ describeOnEngineOfSuite("retries and money", (engine) => {
       expect(await gateway.account()).toMatchObject({ balance: 1_000, held: 0 });
       expect((await requestRows())[0]).toMatchObject({ outcome: "client_gone", credit: 0 });
     });
+
+  /** Whether the gateway has read the refusal of the first call, so that it pauses. */
+  async function hasFailed(): Promise<boolean> {
+    const { json } = await bank.gateway.admin("GET", `/routes?model=${BOTH}`);
+    return json.data[0].failed === 1;
+  }
 
   test("a client that leaves during the second attempt pays for its input, once", async () => {
     const { gateway, double } = await opened(1_000);

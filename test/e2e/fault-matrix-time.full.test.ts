@@ -70,7 +70,7 @@ describe("a provider that got nothing is passed over, for nothing", () => {
     test(says, async () => {
       for (const one of cases(name)) {
         station.answers(one, () => goodAnswer(one.spoken, one.stream));
-        await station.earn();
+        await station.earn(1);
         const { balance } = await station.gateway.account();
         const [response] = await later(station.ask(one), stepMs, 60_000);
         await response.text();
@@ -90,7 +90,7 @@ describe("a provider that got nothing is passed over, for nothing", () => {
     for (const one of cases("u7").filter(({ format, stream }) => format === "messages" && !stream)) {
       station.answers(one, () => goodAnswer(one.spoken, one.stream));
       station.double.admit(({ target }) => (target.includes("-a/") ? resetUpload(10_000) : { kind: "read" }));
-      await station.earn();
+      await station.earn(1);
       const content = "x".repeat(2_000_000);
       const body = { model: `m/${one.name}-a`, max_tokens: 9, messages: [{ role: "user", content }] };
       const response = await station.gateway.post("/api/v1/messages", body);

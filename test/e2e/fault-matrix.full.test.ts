@@ -47,7 +47,7 @@ describe("before content", () => {
         const { gateway } = station;
         const fault = () => row.answer(one.spoken, one.stream);
         station.answers(one, fault, isAll ? fault : undefined);
-        await station.earn();
+        await station.earn(sent.length - 1);
         const { balance } = await gateway.account();
         const response = await station.ask(one);
         const text = await response.text();

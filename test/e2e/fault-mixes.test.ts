@@ -82,7 +82,7 @@ const SAFE = PLAIN.filter(({ isSafe }) => isSafe === true);
 
 const FORMATS = Object.keys(FORMAT_CLIENTS) as readonly Format[];
 const COUNT = LONG ? 500 : 100;
-/** Requests without a fault for each one with two: what they earn lets most faults be tried again. */
+/** Requests without a fault for each one with two, and what each of all earns: most faults are tried again. */
 const WELL = 5;
 const BUDGET = 0.2;
 
@@ -138,10 +138,10 @@ function settings(): Json {
         routes: [{ provider: `${name}-a` }, { provider: `${name}-b`, upstream_id: "up" }],
       };
     }
-  // Retries and breakers are as they are by themselves; limits of time are short, since the clock is fast.
+  // Breakers are as they are by themselves; limits of time are short, since the clock is fast.
   return {
     providers,
-    routing: { models },
+    routing: { retry_budget: BUDGET, models },
     timeouts: {
       connect_seconds: 600,
       plain_seconds: 60,

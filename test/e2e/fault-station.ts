@@ -1,3 +1,4 @@
+import { DEFAULT_ROUTING } from "../../src/gateway/routing/settings.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { FORMAT_CLIENTS, streamedBody } from "../gateway/format-clients.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
@@ -56,8 +57,8 @@ export interface FaultStation {
   answers(one: Case, first: () => Answer, second?: () => Answer): void;
   /** By which credentials it was asked since then. */
   calls(): readonly string[];
-  /** Requests that go well fill the budget of retries again, for two retries. */
-  earn(): Promise<void>;
+  /** Requests that go well fill the budget again for so many retries. */
+  earn(retries: number): Promise<void>;
   /** How the first way stands: its state, failures in a row, and why it failed last. */
   stateOf(one: Case): Promise<readonly unknown[]>;
   /** The credits that were charged since the account had `before`. */
@@ -89,9 +90,10 @@ export async function openFaultStation(cases: readonly Case[], routing: Json = {
       double.requests
         .filter(({ target }) => !target.startsWith("/well"))
         .map(({ headers }) => /[ab]\d-0123456789/.exec(JSON.stringify(headers))?.[0].slice(0, 2) ?? "none"),
-    async earn() {
+    async earn(retries) {
       const body = { model: "m/well", messages: [{ role: "user", content: "Hi" }] };
-      await Promise.all(Array.from({ length: 10 }, async () => (await gateway.chat(body)).arrayBuffer()));
+      const well = async (): Promise<unknown> => (await gateway.chat(body)).arrayBuffer();
+      await Promise.all(Array.from({ length: retries / DEFAULT_ROUTING.retryBudget }, well));
     },
     async stateOf({ name }) {
       const { json } = await gateway.admin("GET", `/routes?model=${encodeURIComponent(`m/${name}-a`)}`);

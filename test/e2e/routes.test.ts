@@ -230,6 +230,19 @@ describe("bounds of retrying", () => {
     await other.close();
   });
 
+  test("which by default is ten at the start, and a tenth of the requests", async () => {
+    const other = await startGateway({
+      settings: settings("  breaker_failures: 0"),
+      environment: ENVIRONMENT,
+      clock,
+    });
+    first.handle(() => jsonAnswer(404, {}));
+    second.handle(() => GOOD);
+    for (let i = 0; i < 100; i += 1) await (await other.chat(BODY)).arrayBuffer();
+    expect(second.requests.length).toBeWithin(19, 21);
+    await other.close();
+  });
+
   test("where every way is closed a request is refused at once: nothing is sent, and nothing is held", async () => {
     first.handle(() => jsonAnswer(401, {}));
     second.handle(() => jsonAnswer(401, {}));

@@ -221,8 +221,8 @@ describe("callers of a provider that fails in every way, with no more retries th
 
   test("with a second route in order nearly all are served while it is dead, and it is first again afterwards", async () => {
     const seen = await run({ name: "two, by order", providers: TWO });
-    expect(seen["30 % errors"]["served %"]).toBeGreaterThan(85);
-    expect(seen.dead["served %"]).toBeGreaterThan(98);
+    expect(seen["30 % errors"]["served %"]).toBeGreaterThan(80);
+    expect(seen.dead["served %"]).toBeGreaterThan(96);
     expect(seen.dead["p95 ms"]).toBeLessThan(300);
     expect([seen.back["served %"], seen.later["served %"]]).toEqual([100, 100]);
     expect(seen.later["by first %"]).toBe(100);

@@ -94,7 +94,7 @@ export type RouteSetting = Omit<Route, "upstreamId"> & { readonly upstreamId?: s
 
 export const DEFAULT_ROUTING: RoutingSettings = {
   attempts: 3,
-  retryBudget: 0.2,
+  retryBudget: 0.1,
   unsafeRetries: new Set(),
   breakerFailures: 5,
   breakerMs: 1_000,

@@ -4,6 +4,7 @@ import { chatCompletion, chatStreamEvents } from "../upstream/chat-bytes.ts";
 import { afterEvent } from "../upstream/cuts.ts";
 import { geminiAnswer, geminiChunks } from "../upstream/gemini-bytes.ts";
 import { message, messageEvents } from "../upstream/messages-bytes.ts";
+import { response, responseEvents } from "../upstream/responses-bytes.ts";
 import { sse } from "../upstream/sse-bytes.ts";
 
 // What the fault matrix and the mixes of faults are made of: answers of each format that providers are asked in.
@@ -19,56 +20,6 @@ export interface Speech {
   readonly error: (type: string) => Json;
   /** The same stream with another usage, or none. */
   readonly used: (input: unknown, output: unknown) => readonly Json[];
-}
-
-const RESPONSE: Json = {
-  id: "resp_1",
-  object: "response",
-  created_at: 1,
-  status: "completed",
-  model: "up",
-  output: [
-    {
-      id: "msg_1",
-      type: "message",
-      status: "completed",
-      role: "assistant",
-      content: [{ type: "output_text", text: "Hello.", annotations: [], logprobs: [] }],
-    },
-  ],
-  store: false,
-  metadata: {},
-  usage: {
-    input_tokens: 10,
-    input_tokens_details: { cached_tokens: 0 },
-    output_tokens: 5,
-    output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: 15,
-  },
-};
-
-function responseEvents(response: Json): readonly Json[] {
-  const [item] = response.output;
-  const at = { item_id: item.id, output_index: 0, content_index: 0 };
-  return [
-    { type: "response.created", response: { ...response, status: "in_progress", output: [], usage: null } },
-    {
-      type: "response.output_item.added",
-      output_index: 0,
-      item: { ...item, status: "in_progress", content: [] },
-    },
-    {
-      type: "response.content_part.added",
-      ...at,
-      part: { type: "output_text", text: "", annotations: [], logprobs: [] },
-    },
-    { type: "response.output_text.delta", ...at, delta: "Hel", logprobs: [] },
-    { type: "response.output_text.delta", ...at, delta: "lo.", logprobs: [] },
-    { type: "response.output_text.done", ...at, text: "Hello.", logprobs: [] },
-    { type: "response.content_part.done", ...at, part: item.content[0] },
-    { type: "response.output_item.done", output_index: 0, item },
-    { type: "response.completed", response },
-  ].map((event, i) => ({ ...event, sequence_number: i }));
 }
 
 const words = ["Hel", "lo."];
@@ -92,6 +43,9 @@ const blocks = [
   { type: "text", text: "lo." },
 ];
 
+const answered = (input: unknown, output: unknown) =>
+  response([{ type: "output_text", text: "Hello.", annotations: [], logprobs: [] }], [input, output]);
+
 /** Each says "Hello." for 10 tokens of input and 5 of output. */
 export const SPEECH: Readonly<Record<Spoken, Speech>> = {
   chat_completions: {
@@ -113,14 +67,10 @@ export const SPEECH: Readonly<Record<Spoken, Speech>> = {
     used: (input, output) => geminiChunks({ parts: words, usage: geminiUsage(input, output) }),
   },
   responses: {
-    plain: RESPONSE,
-    events: responseEvents(RESPONSE),
+    plain: answered(10, 5),
+    events: responseEvents(answered(10, 5), words),
     error: (type) => ({ type: "error", code: type, message: "boom", param: null, sequence_number: 4 }),
-    used: (input, output) =>
-      responseEvents({
-        ...RESPONSE,
-        usage: { ...RESPONSE.usage, input_tokens: input, output_tokens: output },
-      }),
+    used: (input, output) => responseEvents(answered(input, output), words),
   },
   embeddings: {
     plain: {

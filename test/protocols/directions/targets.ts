@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import type { Json } from "../chat-events.ts";
+import { response } from "../../upstream/responses-bytes.ts";
 import { PROVIDER } from "../translated-way.ts";
 import { type Format, LINK, type Medium, MP3, MP4, PDF, PNG, TEXT } from "./asked.ts";
 
@@ -157,33 +158,13 @@ export const TARGETS: Readonly<Record<Format, Target>> = {
       "text file": { type: "input_text", text: expect.stringContaining("Hi.") },
       link: { type: "input_file", file_url: LINK },
     },
-    answer: ({ text, page, declined }) => ({
-      id: "r",
-      object: "response",
-      created_at: 1,
-      status: "completed",
-      model: "up",
-      output: [
-        {
-          id: "msg_1",
-          type: "message",
-          status: "completed",
-          role: "assistant",
-          content: [
-            declined === undefined
-              ? {
-                  type: "output_text",
-                  text,
-                  annotations:
-                    page === undefined
-                      ? []
-                      : [{ type: "url_citation", url: page, title: "A", start_index: 0, end_index: 4 }],
-                }
-              : { type: "refusal", refusal: text },
-          ],
-        },
-      ],
-      usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
-    }),
+    answer: ({ text, page, declined }) => {
+      const annotations =
+        page === undefined
+          ? []
+          : [{ type: "url_citation", url: page, title: "A", start_index: 0, end_index: 4 }];
+      const said = { type: "output_text", text, annotations };
+      return response([declined === undefined ? said : { type: "refusal", refusal: text }], [1, 2]);
+    },
   },
 };

@@ -18,9 +18,7 @@ export function readRefusal(
   { status, body, retryAfter }: UpstreamRefusal,
   context: AnswerContext,
 ): GatewayError {
-  const parsed = parse(body);
-  // Some servers answer with a list of one error.
-  const said: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
+  const said = parse(body);
   // A provider that answers a streamed request with a 200 of JSON says in it what the status should have been.
   const meant = status >= 400 || !isJsonObject(said) ? status : statusWithin(errorWithin(said));
   return refusalError(readSaid(said, meant), context, retryAfter);
@@ -29,6 +27,12 @@ export function readRefusal(
 /** The error for an `error` object inside an answer that began as a good one. */
 export function readErrorObject(error: unknown, context: AnswerContext): GatewayError {
   return refusalError(readSaid({ error }, statusWithin(error)), context, null);
+}
+
+/** Whether the body of a 200 has an error in place of an answer. */
+export function hasError(body: Uint8Array): boolean {
+  const said = parse(body);
+  return isJsonObject(said) && errorWithin(said) !== undefined;
 }
 
 /** An `error` (or a vendor's own sign of one) in the body of a 200; `undefined` when there is none. */
@@ -225,7 +229,9 @@ function statusWithin(error: unknown): number {
 
 function parse(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(body));
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(body));
+    // Some servers answer with a list of one error.
+    return Array.isArray(parsed) ? parsed[0] : parsed;
   } catch {
     return undefined;
   }

@@ -106,6 +106,20 @@ export const BEFORE: readonly Row[] = [
   },
   { id: "U8", name: "reset in the head", answer: (s, t) => resetAt(goodAnswer(s, t), "mid-head"), ...RESET },
   { id: "U11", name: "a web page", answer: () => text(200, "text/html", "<p>"), ...NO_ANSWER },
+  {
+    id: "U11",
+    name: "a plain answer to a stream",
+    answer: (s) => goodAnswer(s, false),
+    ...NO_ANSWER,
+    only: "stream",
+  },
+  {
+    id: "U44",
+    name: "an error of JSON to a stream",
+    answer: () => jsonAnswer(200, { error: { message: "no", code: 500 } }),
+    ...BROKE,
+    only: "stream",
+  },
   { id: "U12", name: "an empty body", answer: (s, t) => ({ ...goodAnswer(s, t), body: "" }), ...NO_ANSWER },
   {
     id: "U13",

@@ -1,6 +1,7 @@
 import { GatewayError } from "../../core/errors.ts";
 import { describeError } from "../../core/log/log.ts";
 import type { AnswerContext, RelayProtocol } from "../../protocols/protocol.ts";
+import { hasError } from "../../protocols/refusal.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { RequestRecord } from "../request-record.ts";
 
@@ -30,13 +31,17 @@ export async function refusalOf(
   // A provider that answers a streamed request with JSON says what is wrong in it.
   if (isGood && !(stream && contentType.toLowerCase().includes("json"))) {
     leave(answer);
-    return new GatewayError(
-      "upstream_error",
-      "The provider answered with something that is no model answer.",
-    );
+    return noAnswer();
   }
   const body = await answer.readAll(MAX_REFUSAL_BYTES);
+  // It may be the whole answer, of a server that does not stream: the work was done.
+  if (isGood && !hasError(body)) return noAnswer();
   return protocol.readRefusal({ status, body, retryAfter }, context);
+}
+
+function noAnswer(): GatewayError {
+  const message = "The provider answered with something that is no model answer.";
+  return new GatewayError("upstream_error", message);
 }
 
 /** Lets go of the connection of an answer that nobody reads: the request may go on elsewhere. */

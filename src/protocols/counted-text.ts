@@ -151,11 +151,11 @@ function countedTokens(ascii: number, wide: number): number {
 }
 
 /**
- * `told` with our own count of the output where it says that there is none: an answer that says something is not
- * free. A count that was bent has its own bound, and stays.
+ * `told` with our own count of the output where it says that there is none, or a number that cannot be: an answer that
+ * says something is not free.
  */
 export function withUntoldOutput(told: Metered, counted: () => Metered): Metered {
-  if (outputTokens(told.usage) > 0 || told.flags.includes("clamped")) return told;
+  if (outputTokens(told.usage) > 0) return told;
   const { usage } = counted();
   const { output, reasoning, imageOutput, audioOutput } = usage;
   if (outputTokens(usage) === 0) return told;

@@ -119,13 +119,13 @@ describe("usage", () => {
     });
   }
 
-  test("that cannot be is told as it was charged", () => {
+  test("that cannot be is told as it was charged: output below nothing by our count", () => {
     const sent = `{${CHOICES},"usage":{"prompt_tokens":3,"completion_tokens":-2,"total_tokens":1}}`;
-    expect(read(sent).metered.flags).toEqual(["clamped"]);
+    expect(read(sent).metered.flags).toEqual(["clamped", "estimated"]);
     expect(JSON.parse(shown(sent)).usage).toMatchObject({
       prompt_tokens: 3,
-      completion_tokens: 0,
-      total_tokens: 3,
+      completion_tokens: 3,
+      total_tokens: 6,
     });
   });
 

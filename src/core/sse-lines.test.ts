@@ -147,6 +147,21 @@ describe("by hand", () => {
   });
 });
 
+// To copy the line anew with each piece would take minutes.
+test("a line of megabytes comes in thousands of pieces, and each is copied a few times", () => {
+  const pieces = 16 * 1024;
+  let length = 0;
+  const lines = createSseLines(
+    { data: (_, start, end) => void (length = end - start), comment() {}, dispatch() {} },
+    pieces * 1_024 + 6,
+  );
+  const piece = new Uint8Array(1_024).fill(0x61);
+  lines.push(encoder.encode("data: "));
+  for (let i = 0; i < pieces; i += 1) expect(lines.push(piece)).toBe(true);
+  lines.push(encoder.encode("\n\n"));
+  expect(length).toBe(pieces * 1_024);
+}, 30_000);
+
 test("whole lines are read where they are: bytes are joined only for a line that was cut", () => {
   const read: Uint8Array[] = [];
   const lines = createSseLines(

@@ -45,7 +45,9 @@ export function createSseLines(visitor: SseVisitor, maxLineBytes: number): SseLi
 class LineReader implements SseLines {
   readonly #visitor: SseVisitor;
   readonly #maxLineBytes: number;
+  /** The unfinished line, `#restLength` bytes of it. */
   #rest: Uint8Array = EMPTY;
+  #restLength = 0;
   #afterCr = false;
   #isFirst = true;
   #hasData = false;
@@ -65,30 +67,51 @@ class LineReader implements SseLines {
       if (bytes[0] === LF) from = 1;
       this.#afterCr = false;
     }
-    if (this.#rest.length > 0) {
+    if (this.#restLength > 0) {
+      if (!hasLineEnd(incoming, from)) return this.#keep(incoming.subarray(from));
       // Of many events only the one that was cut is copied.
       const end = blankLineEnd(incoming, from);
       if (end !== -1 && end < incoming.length)
         return this.push(incoming.subarray(from, end)) && this.push(incoming.subarray(end));
-      bytes = joinBytes([this.#rest, incoming.subarray(from)]);
+      bytes = joinBytes([this.#rest.subarray(0, this.#restLength), incoming.subarray(from)]);
       from = 0;
-      this.#rest = EMPTY;
+      this.#letGo();
     }
     this.#eventStart = this.#eventStart === 0 ? from : -1;
     from = this.#readLines(bytes, from);
     if (bytes.length - from > this.#maxLineBytes) return false;
     // A copy: the runtime may reuse the bytes it gave.
-    if (from < bytes.length) this.#rest = bytes.slice(from);
+    if (from < bytes.length) {
+      this.#rest = bytes.slice(from);
+      this.#restLength = this.#rest.length;
+    }
     this.#eventStart = this.#eventStart === from ? 0 : -1;
     return true;
   }
 
   end(): void {
-    const rest = this.#rest;
-    this.#line(rest, 0, rest.length, rest.length);
-    this.#rest = EMPTY;
+    this.#line(this.#rest, 0, this.#restLength, this.#restLength);
+    this.#letGo();
     // The last event need not have its blank line.
     this.#line(EMPTY, 0, 0, 0);
+  }
+
+  /** Adds to the unfinished line. A line of megabytes comes in thousands of pieces: each is copied twice or so. */
+  #keep(more: Uint8Array): boolean {
+    const length = this.#restLength + more.length;
+    if (length > this.#rest.length) {
+      const room = new Uint8Array(Math.max(length, 2 * this.#rest.length));
+      room.set(this.#rest.subarray(0, this.#restLength));
+      this.#rest = room;
+    }
+    this.#rest.set(more, this.#restLength);
+    this.#restLength = length;
+    return length <= this.#maxLineBytes;
+  }
+
+  #letGo(): void {
+    this.#rest = EMPTY;
+    this.#restLength = 0;
   }
 
   /** Reads whole lines, and events that the visitor takes; returns the offset after them. */
@@ -138,6 +161,10 @@ class LineReader implements SseLines {
       visitor.data(bytes, bytes[start + 4] === COLON ? from : end, end);
     }
   }
+}
+
+function hasLineEnd(bytes: Uint8Array, from: number): boolean {
+  return bytes.indexOf(LF, from) !== -1 || bytes.indexOf(CR, from) !== -1;
 }
 
 /** The offset after the first blank line whose own end and the one before it are line feeds; -1 where there is none. */

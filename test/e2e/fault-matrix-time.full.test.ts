@@ -62,10 +62,10 @@ async function later<T>(asked: Promise<T>, stepMs: number, mostMs: number): Prom
 }
 
 describe("a provider that got nothing is passed over, for nothing", () => {
-  for (const [name, says, stepMs] of [
-    ["u1", "U1 no such host", 100],
-    ["u3", "U3 nobody listens", 100],
-    ["u6", "U2, U4, U6 no connection within its time", 2_500],
+  for (const [name, says, stepMs, reason] of [
+    ["u1", "U1 no such host", 100, "not_sent"],
+    ["u3", "U3 nobody listens", 100, "not_sent"],
+    ["u6", "U2, U4, U6 no connection within its time", 2_500, "send_timed_out"],
   ] as const)
     test(says, async () => {
       for (const one of cases(name)) {
@@ -80,9 +80,9 @@ describe("a provider that got nothing is passed over, for nothing", () => {
           ["b1"],
           0.2,
         ]);
-        expect([one.name, await station.stateOf(one)]).toEqual([one.name, ["healthy", 1, "not_sent"]]);
+        expect([one.name, await station.stateOf(one)]).toEqual([one.name, ["healthy", 1, reason]]);
         const { json } = await station.gateway.admin("GET", "/requests?limit=1");
-        expect(json.data[0].attempts).toHaveLength(3);
+        expect(json.data[0].attempts).toHaveLength(2);
       }
     });
 

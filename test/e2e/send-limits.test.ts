@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { neverRead } from "../upstream/admission.ts";
+import { chatAnswer, chatStreamAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { createGate } from "../upstream/gate.ts";
 import { type OutOfReach, startSilent } from "../upstream/out-of-reach.ts";
@@ -76,6 +77,67 @@ describe("a provider that cannot be connected to is a 504 at the limit, and free
     expect([status, error.type]).toEqual([504, "timeout_error"]);
     await expectUntouched();
   });
+});
+
+describe("retries of a request whose provider cannot be connected to", () => {
+  /** A model by three credentials of a server out of reach, then by the routes that are named. */
+  async function reroute(routes: readonly string[], timeouts: Json = {}): Promise<void> {
+    await gateway.close();
+    const good = { words: ["Hello."] };
+    double.handle((request) => ((request.json() as Json).stream ? chatStreamAnswer(good) : chatAnswer(good)));
+    const provider = (id: string, base_url: string, more: object = {}) => ({
+      base_url,
+      models: [{ id, upstream_id: "m", max_output: 100, prices: { input: 1, output: 1 } }],
+      ...more,
+    });
+    const keys = { api_key_env: "K1", credentials: [{ env: "K2" }, { env: "K3" }] };
+    const far = `https://127.0.0.1:${silent.port}`;
+    gateway = await startGateway({
+      clock,
+      environment: { K1: "k1-0123456789", K2: "k2-0123456789", K3: "k3-0123456789" },
+      settings: JSON.stringify({
+        timeouts,
+        providers: {
+          far: provider("t/far", `${far}/v1`, keys),
+          further: provider("t/further", `${far}/v2`),
+          near: provider("t/near", `${double.url}/v1`),
+        },
+        routing: {
+          models: { "t/far": { routes: routes.map((name) => ({ provider: name, upstream_id: "m" })) } },
+        },
+      }),
+    });
+  }
+  const asking = (stream: boolean): Promise<Response> => gateway.chat({ ...chat, model: "t/far", stream });
+
+  for (const stream of [false, true]) {
+    const way = stream ? "streamed" : "plain";
+
+    test(`take another route after one limit, whatever credentials the first has (${way})`, async () => {
+      await reroute(["far", "near"]);
+      const asked = asking(stream);
+      await silent.tried();
+      await clock.advance(4_999);
+      expect(double.requests).toHaveLength(0);
+      await clock.advance(1);
+      expect((await asked).status).toBe(200);
+    });
+
+    test(`are none where there is no other route: a 504 at the limit (${way})`, async () => {
+      await reroute(["far"]);
+      const [status, { error }] = await refusedAfter(5_000, asking(stream));
+      expect([status, error.type]).toEqual([504, "timeout_error"]);
+      await expectUntouched();
+    });
+
+    test(`share the request's own time (${way})`, async () => {
+      await reroute(["far", "further"], { plain_seconds: 8, first_byte_seconds: 8, connect_seconds: 7 });
+      // A stream's limits are looked at every 5 s.
+      const [status, { error }] = await refusedAfter(stream ? 10_000 : 8_000, asking(stream));
+      expect([status, error.type]).toEqual([504, "timeout_error"]);
+      await expectUntouched();
+    });
+  }
 });
 
 test("an image whose provider cannot be connected to is tried again, since nobody can have begun it", async () => {

@@ -94,6 +94,14 @@ describe("a request that fails", () => {
     expect((await tries.next(NOBODY, undefined, here))?.name).toBe("c/1 signed");
   });
 
+  test("to reach a server goes to other servers first, then to that one by another credential", async () => {
+    const { open } = waysOf(["a/1", "a/2", "a/3", "b/1"]);
+    const tries = open();
+    await tries.first();
+    expect((await tries.next(NOBODY, undefined, here))?.name).toBe("b/1 signed");
+    expect((await tries.next(NOBODY, undefined, here))?.name).toBe("a/2 signed");
+  });
+
   test("takes nothing of the budget where there is no way left", async () => {
     const { open, routing, candidates } = waysOf(["a/1"], { breakerFailures: 0 });
     for (let i = 0; i < 40; i += 1) {

@@ -208,15 +208,22 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   }
 
   /** Ways that were not tried, as far as the failure leaves them. */
-  #othersAfter({ way: failed }: Candidate<Prepared>, { where }: Retry): readonly Candidate<Prepared>[] {
+  #othersAfter(
+    { way: failed }: Candidate<Prepared>,
+    { where, reason }: Retry,
+  ): readonly Candidate<Prepared>[] {
     const { provider, credential } = failed.key;
-    return this.#candidates.filter((other) => {
+    const others = this.#candidates.filter((other) => {
       if (this.#tried.includes(other)) return false;
       const { route, key } = other.way;
       if (where === "other_route") return route !== failed.route;
       const isSame = key.provider === provider && key.credential === credential;
       return where === "anywhere" || !isSame;
     });
+    if (reason !== "not_sent") return others;
+    // A server that cannot be reached is out of reach by its other credentials, too.
+    const isThere = (other: Candidate<Prepared>): number => Number(other.way.key.provider === provider);
+    return others.toSorted((a, b) => isThere(a) - isThere(b));
   }
 
   async #goOn(ways: readonly Candidate<Prepared>[]): Promise<Prepared | undefined> {

@@ -50,8 +50,9 @@ const ROWS: readonly Row[] = [
   {
     name: "no connection in its time",
     error: new GatewayError("timeout_error", "x", { cause: new NotSent() }),
-    reason: "not_sent",
-    ...BLAMED,
+    reason: "send_timed_out",
+    where: "other_route",
+    blame: "credential",
   },
   {
     name: "a certificate that cannot be trusted",

@@ -9,7 +9,9 @@ import type { UnsafeRetry } from "./settings.ts";
 export interface Failure {
   readonly how:
     | CallFault
-    /** The gateway's own time limit. */
+    /** The gateway's own time limit, before anybody had all of the request. */
+    | "send_limit"
+    /** The gateway's own time limit of an answer. */
     | "time_limit"
     /** By the status of the answer. */
     | "refused"
@@ -52,6 +54,8 @@ interface Rule {
 const RULES = {
   /** No address, no connection: nothing was sent. */
   not_sent: { blame: "credential", where: "anywhere" },
+  /** Nothing was sent within the limit of it. The same server would use up that limit once more. */
+  send_timed_out: { blame: "credential", where: "other_route" },
   /** The server cannot show that it is the provider, or sends elsewhere. */
   untrusted: { blame: "credential", where: "other_route" },
   credential_refused: { blame: "credential", where: "other_credential", opens: true },
@@ -141,6 +145,7 @@ const BY_STATUS: Readonly<Record<number, FailureReason>> = {
 /** Of failures without a status. */
 const BY_HOW = {
   not_sent: "not_sent",
+  send_limit: "send_timed_out",
   untrusted: "untrusted",
   unknown: "reset",
   too_large: "bad_answer",
@@ -185,8 +190,7 @@ export function readFailure(error: unknown, answer: Answered | undefined): Failu
   // A refusal whose body could not be read is one all the same.
   if (answer !== undefined && !isGood) return { how: "refused", status: answer.status };
   const fault = answer === undefined ? callFault(error) : undefined;
-  // A limit of time that ended the sending comes before anybody could have had all of it.
-  if (kind === "timeout_error") return { how: fault === "not_sent" ? fault : "time_limit" };
+  if (kind === "timeout_error") return { how: fault === "not_sent" ? "send_limit" : "time_limit" };
   if (kind !== "upstream_error") return { how: "not_called" };
   if (fault !== undefined) return { how: fault };
   return { how: cause instanceof Error && "code" in cause ? "unknown" : "bad_answer" };

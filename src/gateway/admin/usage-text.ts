@@ -1,5 +1,5 @@
 import { creditsText } from "../../core/money/credits.ts";
-import { type Histogram, quantile } from "../../ledger/usage/histogram.ts";
+import { type Histogram, quantiles } from "../../ledger/usage/histogram.ts";
 import type { UsageGroup, UsageQuery } from "../../ledger/usage/read-usage.ts";
 
 /** Which usage is asked for, and how it is shown. */
@@ -12,36 +12,29 @@ export interface ShownUsage extends UsageQuery {
 export function usageText(query: ShownUsage, groups: readonly UsageGroup[]): string {
   const { fromMs, toMs, interval, groupBy, hidesCost } = query;
   const asked = { from: fromMs / 1000, to: toMs / 1000, interval, group_by: groupBy };
-  return `${JSON.stringify(asked).slice(0, -1)},"data":[${groups.map((group) => groupText(group, hidesCost)).join(",")}]}`;
+  const data = groups.map((group) => groupText(group, hidesCost));
+  return `${JSON.stringify(asked).slice(0, -1)},"data":[${data.join(",")}]}`;
 }
 
+/** Written by hand: there may be many thousands of them. */
 function groupText({ timeMs, group, measures }: UsageGroup, hidesCost: boolean): string {
   const { requests, failed, inputTokens, outputTokens, cacheReadTokens, images, seconds } = measures;
-  const counts = {
-    time: timeMs / 1000,
-    group,
-    requests,
-    failed,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    cache_read_tokens: cacheReadTokens,
-    images,
-    seconds,
-  };
+  const { credit, latency, firstByte } = measures;
   const [cost, creditWithCost] = hidesCost ? [0n, 0n] : [measures.cost, measures.creditWithCost];
-  const durations = {
-    latency_ms: quantilesOf(measures.latency),
-    first_byte_ms: quantilesOf(measures.firstByte),
-  };
   return (
-    `${JSON.stringify(counts).slice(0, -1)},"credit":${creditsText(measures.credit)}` +
-    `,"cost":${creditsText(cost)},"credit_with_cost":${creditsText(creditWithCost)}` +
-    `,${JSON.stringify(durations).slice(1)}`
+    `{"time":${timeMs / 1000},"group":${JSON.stringify(group)},"requests":${requests},"failed":${failed}` +
+    `,"input_tokens":${inputTokens},"output_tokens":${outputTokens},"cache_read_tokens":${cacheReadTokens}` +
+    `,"images":${images},"seconds":${seconds},"credit":${creditsText(credit)},"cost":${creditsText(cost)}` +
+    `,"credit_with_cost":${creditsText(creditWithCost)}` +
+    `,"latency_ms":${durationsText(latency)},"first_byte_ms":${durationsText(firstByte)}}`
   );
 }
 
-function quantilesOf(histogram: Histogram) {
-  const p50 = quantile(histogram, 0.5);
-  if (p50 === undefined) return null;
-  return { p50, p95: quantile(histogram, 0.95), p99: quantile(histogram, 0.99) };
+const SHARES = [0.5, 0.95, 0.99];
+
+function durationsText(histogram: Histogram): string {
+  const durations = quantiles(histogram, SHARES);
+  if (durations === undefined) return "null";
+  const [p50, p95, p99] = durations;
+  return `{"p50":${p50},"p95":${p95},"p99":${p99}}`;
 }

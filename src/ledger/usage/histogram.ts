@@ -1,5 +1,5 @@
-/** How many durations fell into each bucket, by the bucket's number. */
-export type Histogram = Record<number, number>;
+/** How many durations fell into each bucket, by the bucket's number, up to the last that has any. */
+export type Histogram = number[];
 
 /** Buckets for each doubling: the middle of one is within 4.5 % of all that is in it. */
 const PER_DOUBLING = 8;
@@ -11,27 +11,47 @@ export function observe(histogram: Histogram, durationMs: number): void {
 
 /** Adds the counts of `other`. */
 export function addHistogram(histogram: Histogram, other: Histogram): void {
-  for (const bucket in other) addTo(histogram, Number(bucket), other[bucket] ?? 0);
+  for (let bucket = 0; bucket < other.length; bucket += 1) {
+    const count = other[bucket] as number;
+    if (count > 0) addTo(histogram, bucket, count);
+  }
 }
 
 /**
- * The duration that a `share` of all is not above, as whole milliseconds; `undefined` where none was counted. It is the
- * middle of its bucket.
+ * The durations that these shares of all are not above, each as whole milliseconds, for shares in ascending order;
+ * `undefined` where none was counted. A duration is the middle of its bucket.
  */
-export function quantile(histogram: Histogram, share: number): number | undefined {
-  // Members whose names are whole numbers come in ascending order.
-  const buckets = Object.entries(histogram);
-  const rank = Math.ceil(buckets.reduce((sum, [, count]) => sum + count, 0) * share);
-  let seen = 0;
-  for (const [bucket, count] of buckets) {
-    seen += count;
-    if (seen >= rank) return middleOf(Number(bucket));
+export function quantiles(histogram: Histogram, shares: readonly number[]): readonly number[] | undefined {
+  let all = 0;
+  for (const count of histogram) all += count;
+  if (all === 0) return undefined;
+  const found: number[] = [];
+  let [bucket, seen] = [-1, 0];
+  for (const share of shares) {
+    while (seen < Math.ceil(all * share)) seen += histogram[(bucket += 1)] as number;
+    found.push(middleOf(bucket));
   }
-  return undefined;
+  return found;
+}
+
+/** The buckets that have any, each with its count behind it, as JSON. */
+export function histogramText(histogram: Histogram): string {
+  const pairs: number[] = [];
+  for (const [bucket, count] of histogram.entries()) if (count > 0) pairs.push(bucket, count);
+  return JSON.stringify(pairs);
+}
+
+/** Reads that text. */
+export function readHistogram(text: string): Histogram {
+  const histogram: Histogram = [];
+  const pairs = JSON.parse(text) as number[];
+  for (let i = 0; i < pairs.length; i += 2) addTo(histogram, pairs[i] as number, pairs[i + 1] as number);
+  return histogram;
 }
 
 function addTo(histogram: Histogram, bucket: number, count: number): void {
-  histogram[bucket] = (histogram[bucket] ?? 0) + count;
+  while (histogram.length <= bucket) histogram.push(0);
+  histogram[bucket] = (histogram[bucket] as number) + count;
 }
 
 /** Bucket 0 has what is shorter than a millisecond, also what the clock was set back in. */

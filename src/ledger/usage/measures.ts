@@ -38,8 +38,8 @@ export function noMeasures(): Measures {
     credit: 0n,
     cost: 0n,
     creditWithCost: 0n,
-    latency: {},
-    firstByte: {},
+    latency: [],
+    firstByte: [],
   };
 }
 
@@ -108,9 +108,9 @@ type SelectedRow = Awaited<ReturnType<ReturnType<typeof selectCounted>["execute"
 export function countedRow(row: SelectedRow): CountedRow {
   const usage: Usage = { ...NO_USAGE, ...(JSON.parse(row.usage ?? "{}") as Partial<Usage>) };
   const admittedMs = Number(row.admitted_at_ms);
-  const latency: Histogram = {};
+  const latency: Histogram = [];
   if (row.outcome === "completed") observe(latency, Number(row.ended_at_ms) - admittedMs);
-  const firstByte: Histogram = {};
+  const firstByte: Histogram = [];
   if (row.first_byte_at_ms !== null) observe(firstByte, Number(row.first_byte_at_ms) - admittedMs);
   return {
     seq: row.seq,

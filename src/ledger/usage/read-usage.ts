@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
-import { addMeasures, countedRow, type Measures, type Names, noMeasures, selectCounted } from "./measures.ts";
+import { addMeasures, countedRow, type Measures, type Names, selectCounted } from "./measures.ts";
 import { type Rollup, selectRollups } from "./rollups.ts";
 import { DAY_MS, type Dimension, HOUR_MS, startOf, viewFor } from "./views.ts";
 
@@ -181,9 +181,10 @@ function createSums({ fromMs, interval, groupBy }: UsageQuery) {
       let groups = times.get(timeMs);
       if (groups === undefined) times.set(timeMs, (groups = new Map()));
       const group = groupOf(groupBy, row);
-      let sum = groups.get(group);
-      if (sum === undefined) groups.set(group, (sum = noMeasures()));
-      addMeasures(sum, row.measures);
+      const sum = groups.get(group);
+      // The first row of a group becomes its sum: of many groups it is the only one.
+      if (sum === undefined) groups.set(group, row.measures);
+      else addMeasures(sum, row.measures);
     },
     groups: (): readonly UsageGroup[] =>
       [...times]

@@ -3,8 +3,8 @@ import { jsonOfAmounts } from "../../core/json/json-value.ts";
 import type { Engine } from "../../db/engine.ts";
 import type { Database } from "../../db/schema.ts";
 import { givenRows } from "../given-rows.ts";
-import { columnList, reader, selectList, USAGE_ROLLUPS, type UsageRollup } from "../rows.ts";
-import type { Histogram } from "./histogram.ts";
+import { columnList, selectList, USAGE_ROLLUPS, type UsageRollup } from "../rows.ts";
+import { histogramText, readHistogram } from "./histogram.ts";
 import { addMeasures, type CountedRow, type Measures, type Names, noMeasures } from "./measures.ts";
 import { namesIn, startOf, type View, VIEWS } from "./views.ts";
 
@@ -84,7 +84,7 @@ export function selectRollups(
     where,
   }: { readonly grainMs: number; readonly view: View; readonly where: RawBuilder<unknown> },
 ): Promise<readonly Rollup[]> {
-  return sql<object>`select ${sql.raw(selectList(USAGE_ROLLUPS))} from usage_rollups
+  return sql<GivenRow>`select ${sql.raw(selectList(USAGE_ROLLUPS))} from usage_rollups
     where grain_ms = ${BigInt(grainMs)} and view_name = ${view} and ${where}`
     .execute(database)
     .then(({ rows }) => rows.map(toRollup));
@@ -113,36 +113,46 @@ async function load(
     (member) => sql`${sql.ref(`u.${columnOf(member)}`)} as ${sql.id(member)}`,
   );
   const { rows } =
-    await sql<object>`select ${sql.join(columns)} from ${givenRows(engine, USAGE_ROLLUPS, keys)}
+    await sql<GivenRow>`select ${sql.join(columns)} from ${givenRows(engine, USAGE_ROLLUPS, keys)}
     join usage_rollups u on ${sql.join(same, sql` and `)}`.execute(database);
   return rows.map(toRollup);
 }
 
-const readRow = reader(USAGE_ROLLUPS, "number", Number);
+/** As a store gives it. Written out, since a year may have many thousands of them. */
+type GivenRow = {
+  readonly [Name in Member]: UsageRollup[Name] extends string ? string : bigint;
+};
 
-function toRollup(row: object): Rollup {
-  const { latency, firstByte, credit, cost, creditWithCost, firstSeq, lastSeq, ...rest } = readRow(row);
-  const { grainMs, view, timeMs, model, provider, account, key, outcome, ...counts } = rest;
-  const histograms = {
-    latency: JSON.parse(latency) as Histogram,
-    firstByte: JSON.parse(firstByte) as Histogram,
-  };
+function toRollup(row: GivenRow): Rollup {
   return {
-    grainMs,
-    view,
-    timeMs,
-    model,
-    provider,
-    account,
-    key,
-    outcome,
-    firstSeq,
-    lastSeq,
-    measures: { ...counts, credit, cost, creditWithCost, ...histograms },
+    grainMs: Number(row.grainMs),
+    view: row.view,
+    timeMs: Number(row.timeMs),
+    model: row.model,
+    provider: row.provider,
+    account: row.account,
+    key: row.key,
+    outcome: row.outcome,
+    measures: {
+      requests: Number(row.requests),
+      failed: Number(row.failed),
+      inputTokens: Number(row.inputTokens),
+      outputTokens: Number(row.outputTokens),
+      cacheReadTokens: Number(row.cacheReadTokens),
+      images: Number(row.images),
+      seconds: Number(row.seconds),
+      credit: row.credit,
+      cost: row.cost,
+      creditWithCost: row.creditWithCost,
+      latency: readHistogram(row.latency),
+      firstByte: readHistogram(row.firstByte),
+    },
+    firstSeq: row.firstSeq,
+    lastSeq: row.lastSeq,
   };
 }
 
 function rowOf({ measures, ...rest }: Rollup): UsageRollup {
   const { latency, firstByte, ...sums } = measures;
-  return { ...rest, ...sums, latency: JSON.stringify(latency), firstByte: JSON.stringify(firstByte) };
+  return { ...rest, ...sums, latency: histogramText(latency), firstByte: histogramText(firstByte) };
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { type Charged, chargedFor } from "../gateway/spent.ts";
 import type { Answer } from "../upstream/answer.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { toBytes, toText } from "../upstream/bytes.ts";
@@ -99,32 +100,17 @@ const FRAMINGS: Readonly<Record<string, (answer: Answer) => Answer>> = {
   "compressed and closed at its end": (answer) => ({ ...gzip(answer), framing: "close", cut: { every: 9 } }),
 };
 
-interface Charged {
-  readonly status: number;
-  readonly text: string;
-  readonly credits: number;
-}
-
-async function charged(ask: () => Promise<Response>): Promise<Charged> {
-  const { balance } = await gateway.account();
-  const response = await ask();
-  const text = await response.text();
-  await gateway.settled();
-  const credits = Math.round((balance - (await gateway.account()).balance) * 1e6) / 1e6;
-  return { status: response.status, text, credits };
-}
-
 for (const { name, plain, stream, ask } of FORMATS) {
   describe(name, () => {
     test("a plain answer is the same, and costs the same, however it is framed or compressed", async () => {
       double.handle(() => plain);
-      const whole = await charged(() => ask(false));
+      const whole = await chargedFor(gateway, () => ask(false));
       expect(whole.status).toBe(200);
       expect(whole.text).toContain(TEXT);
       expect(whole.credits).toBeGreaterThan(0);
       for (const [how, framed] of Object.entries(FRAMINGS)) {
         double.handle(() => framed(plain));
-        expect<[string, Charged]>([how, await charged(() => ask(false))]).toEqual([how, whole]);
+        expect<[string, Charged]>([how, await chargedFor(gateway, () => ask(false))]).toEqual([how, whole]);
       }
     });
 
@@ -132,7 +118,7 @@ for (const { name, plain, stream, ask } of FORMATS) {
       const good = toText(stream);
       for (const escape of ["\\uG123", "\\u12g4", "\\x41"]) {
         double.handle(() => sseAnswer(good.replace("HERE", escape)));
-        const { text } = await charged(() => ask(true));
+        const { text } = await chargedFor(gateway, () => ask(true));
         expect(text).not.toContain(escape);
         // A status of its own where nothing had come yet, else an event.
         expect(text).toContain('"error"');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { creditsText } from "../../src/core/money/credits.ts";
 import { describeOnEngineOfSuite } from "../gateway/engines.ts";
-import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
+import { type Json } from "../gateway/gateway.ts";
 import { type Answer, sseAnswer } from "../upstream/answer.ts";
 import { eventEnds } from "../upstream/cuts.ts";
 import { finAt, gateAt } from "../upstream/faults.ts";
@@ -10,6 +10,7 @@ import { geminiChunks, geminiPlain } from "../upstream/gemini-bytes.ts";
 import { messageAnswer, messageEvents, namedEvents } from "../upstream/messages-bytes.ts";
 import { openRawClient, postBytes, type RawClient } from "../upstream/raw-client.ts";
 import { sse, type SseData } from "../upstream/sse-bytes.ts";
+import { creditDigits, ledgerDigits, PROMPT, PROMPT_TOKENS, WORDS } from "./billed.ts";
 import { type Bank, openBank } from "./money.ts";
 
 // The bill of messages and generateContent, as `bill.engines.test.ts` has it for chat completions: one number everywhere, the
@@ -17,15 +18,6 @@ import { type Bank, openBank } from "./money.ts";
 
 /** How far our count of text may be from the provider's, as a share of it, and in tokens for what is short. */
 const COUNT_ERROR = { share: 0.35, tokens: 4 };
-
-/** One token each, as the double counts them. */
-const WORDS =
-  "The quick brown foxes jump over many lazy dogs while seven small wizards watch from under old trees ."
-    .split(" ")
-    .map((word, i) => (i === 0 ? word : ` ${word}`));
-const PROMPT =
-  "Please tell me a short story about foxes and dogs , and do not make it longer than it needs to be .";
-const PROMPT_TOKENS = PROMPT.split(" ").length;
 
 interface BilledFormat {
   readonly name: string;
@@ -157,11 +149,6 @@ const generateContent: BilledFormat = {
   },
 };
 
-/** The digits of the last `credit` in an answer, as they stand in its bytes. */
-function creditDigits(text: string): string | undefined {
-  return [...text.matchAll(/"credit":([^,}]+)/g)].at(-1)?.[1];
-}
-
 describeOnEngineOfSuite("the bill of other formats", (engine) => {
   let bank: Bank;
   beforeAll(async () => {
@@ -174,21 +161,6 @@ describeOnEngineOfSuite("the bill of other formats", (engine) => {
     await bank.gateway.settled();
     const query = bank.books.selectFrom("requests").selectAll().orderBy("seq", "desc").limit(1);
     return query.executeTakeFirstOrThrow();
-  };
-
-  /** What the ledger has for a request, as digits from the admin interface's bytes. */
-  const ledgerDigits = async (id: string): Promise<string | undefined> => {
-    const row = await bank.books
-      .selectFrom("ledger")
-      .select("seq")
-      .where("request_id", "=", id)
-      .where("kind", "=", "settle")
-      .executeTakeFirstOrThrow();
-    const path = `/accounts/${bank.gateway.accountId}/ledger?limit=1&after=${row.seq - 1n}`;
-    const response = await fetch(`${bank.gateway.url}/admin/v1${path}`, {
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-    });
-    return /"amount":-?([^,}]+)/.exec(await response.text())?.[1];
   };
 
   for (const format of [messages, generateContent]) {
@@ -210,7 +182,7 @@ describeOnEngineOfSuite("the bill of other formats", (engine) => {
             want,
             "completed",
           ]);
-          expect(await ledgerDigits(id)).toBe(want);
+          expect(await ledgerDigits(bank, id)).toBe(want);
         }
       });
     }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import OpenAI from "openai";
 import { creditsText } from "../../src/core/money/credits.ts";
 import { describeOnEngineOfSuite } from "../gateway/engines.ts";
-import { ADMIN_TOKEN, type Json, streamEvents } from "../gateway/gateway.ts";
+import { type Json, streamEvents } from "../gateway/gateway.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStreamAnswer, chatStreamEvents } from "../upstream/chat-bytes.ts";
 import { chatUsage, delivered } from "../upstream/counts.ts";
@@ -11,6 +11,7 @@ import { finAt, gateAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
 import { openRawClient, postBytes, type RawClient } from "../upstream/raw-client.ts";
 import { sse, type SseData } from "../upstream/sse-bytes.ts";
+import { creditDigits, ledgerDigits, PROMPT, PROMPT_TOKENS, WORDS } from "./billed.ts";
 import { type Bank, openBank } from "./money.ts";
 
 // The bill is the same streamed and not, equal to the double's own count; cut at any event it is price × what was
@@ -93,19 +94,6 @@ const USAGES: readonly {
   },
 ];
 
-/** One token each, as the double counts them. */
-const WORDS =
-  "The quick brown foxes jump over many lazy dogs while seven small wizards watch from under old trees ."
-    .split(" ")
-    .map((word, i) => (i === 0 ? word : ` ${word}`));
-const PROMPT =
-  "Please tell me a short story about foxes and dogs , and do not make it longer than it needs to be .";
-
-/** The digits of the last `credit` in an answer, as they stand in its bytes. */
-function creditDigits(text: string): string | undefined {
-  return [...text.matchAll(/"credit":([^,}]+)/g)].at(-1)?.[1];
-}
-
 describeOnEngineOfSuite("the bill", (engine) => {
   let bank: Bank;
   beforeAll(async () => {
@@ -123,22 +111,6 @@ describeOnEngineOfSuite("the bill", (engine) => {
       .executeTakeFirstOrThrow();
   };
 
-  /** What the ledger has for a request, as digits from the admin interface's bytes. */
-  const ledgerDigits = async (id: string | null): Promise<string | undefined> => {
-    const row = await bank.books
-      .selectFrom("ledger")
-      .select("seq")
-      .where("request_id", "=", id)
-      .where("kind", "=", "settle")
-      .executeTakeFirst();
-    if (row === undefined) return undefined;
-    const path = `/accounts/${bank.gateway.accountId}/ledger?limit=1&after=${row.seq - 1n}`;
-    const response = await fetch(`${bank.gateway.url}/admin/v1${path}`, {
-      headers: { authorization: `Bearer ${ADMIN_TOKEN}` },
-    });
-    return /"amount":-?([^,}]+)/.exec(await response.text())?.[1];
-  };
-
   for (const { name, of, rates = of.rates, usage: told } of USAGES) {
     test(`${name}: the same plain and streamed, price × the double's usage, one number everywhere`, async () => {
       const want = creditsText(priceOf(told, rates));
@@ -154,7 +126,7 @@ describeOnEngineOfSuite("the bill", (engine) => {
         expect(creditDigits(await response.text())).toBe(want);
         const id = response.headers.get("x-request-id");
         expect(creditsText((await rowOf(id)).charge)).toBe(want);
-        expect(await ledgerDigits(id)).toBe(want);
+        expect(await ledgerDigits(bank, id)).toBe(want);
         const seen = bank.double.requests.at(-1);
         expect(seen && delivered(seen).usage).toEqual(told);
       }
@@ -175,7 +147,7 @@ describeOnEngineOfSuite("the bill", (engine) => {
       bank.double.handle(() => chatAnswer({ words: WORDS, usage: told }));
       const plain = await client.chat.completions.create(body);
       expect(plain).toHaveProperty("credit", want);
-      expect(String(want)).toBe((await ledgerDigits(plain._request_id ?? null)) ?? "");
+      expect(String(want)).toBe((await ledgerDigits(bank, plain._request_id ?? null)) ?? "");
       bank.double.handle(() => chatStreamAnswer({ words: WORDS, usage: told }));
       const { data: stream, request_id: id } = await client.chat.completions
         .create({ ...body, stream: true })
@@ -188,7 +160,7 @@ describeOnEngineOfSuite("the bill", (engine) => {
   }
 
   describe("of a stream that is cut", () => {
-    const told = usage(PROMPT.split(" ").length, WORDS.length);
+    const told = usage(PROMPT_TOKENS, WORDS.length);
     const events = chatStreamEvents({ words: WORDS, usage: told });
     const body = JSON.stringify({
       model: LUNA.model,

@@ -3,12 +3,11 @@ import { type CallableTool, GoogleGenAI } from "@google/genai";
 import { startGateway, type Json, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { type GeminiForm, geminiPlain, geminiStream } from "../upstream/gemini-bytes.ts";
-import { strictGenerateContent } from "../upstream/strict-gemini.ts";
+import { strict, USAGE } from "./genai-asked.ts";
 
 // Turns that the official SDK makes by itself of what came before: the history of a chat, and calls that it answers.
 
 const SIGNATURE = "EsQBCsEBAdHtim9zaWduYXR1cmU=";
-const USAGE = { promptTokenCount: 11, candidatesTokenCount: 4, totalTokenCount: 15 };
 const IMAGE = {
   inlineData: { mimeType: "image/gif", data: "R0lGODlhAQABAAAAACw=" },
   thoughtSignature: SIGNATURE,
@@ -30,11 +29,6 @@ afterAll(async () => {
   await double.close();
 });
 beforeEach(() => double.reset());
-
-const strict = strictGenerateContent({
-  keys: [UPSTREAM_KEY],
-  models: ["gemini-3.8-flash", "gemini-3-pro-image"],
-});
 
 /** Answers the turns of a conversation one after another, plain or streamed as they are asked. */
 function answerInTurn(...forms: readonly GeminiForm[]): void {

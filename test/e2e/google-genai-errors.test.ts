@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { ApiError, type GenerateContentResponse, GoogleGenAI, type HttpOptions } from "@google/genai";
+import { ApiError, GoogleGenAI, type HttpOptions } from "@google/genai";
 import { createDatedClock } from "../gateway/dated-clock.ts";
 import { startGateway, UPSTREAM_KEY, type TestGateway } from "../gateway/gateway.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
@@ -9,15 +9,9 @@ import { gateAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
 import { geminiChunks, geminiStream } from "../upstream/gemini-bytes.ts";
 import { sse } from "../upstream/sse-bytes.ts";
-import { strictGenerateContent } from "../upstream/strict-gemini.ts";
+import { all, contents, CREDIT, IMAGE_MODEL, MODEL, strict, USAGE } from "./genai-asked.ts";
 
 // What the official SDK raises, and what is charged, when there is no answer or half of one.
-
-const MODEL = "google/gemini-3.8-flash";
-const IMAGE_MODEL = "google/gemini-3-pro-image";
-const USAGE = { promptTokenCount: 11, candidatesTokenCount: 4, totalTokenCount: 15 };
-/** 11 × 0.75 + 4 × 3.75 USD per million, in credits. */
-const CREDIT = 0.2325;
 
 let double: UpstreamDouble;
 let gateway: TestGateway;
@@ -40,19 +34,6 @@ beforeEach(() => double.reset());
 function open(httpOptions: HttpOptions, apiKey = gateway.key): GoogleGenAI {
   return new GoogleGenAI({ apiKey, httpOptions });
 }
-
-const strict = strictGenerateContent({
-  keys: [UPSTREAM_KEY],
-  models: ["gemini-3.8-flash", "gemini-3-pro-image"],
-});
-
-async function all(stream: AsyncIterable<GenerateContentResponse>): Promise<GenerateContentResponse[]> {
-  const chunks: GenerateContentResponse[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return chunks;
-}
-
-const contents = "Say hello.";
 
 async function failure(call: Promise<unknown>): Promise<{ status: number; error: Record<string, unknown> }> {
   try {

@@ -6,15 +6,9 @@ import { jsonAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { geminiChunks, type GeminiForm, geminiPlain, geminiStream } from "../upstream/gemini-bytes.ts";
 import { sse } from "../upstream/sse-bytes.ts";
-import { strictGenerateContent } from "../upstream/strict-gemini.ts";
+import { all, contents, CREDIT, IMAGE_MODEL, MODEL, strict, USAGE } from "./genai-asked.ts";
 
 // The official SDK, unmodified: only its base address and key are set. The upstream is the double, as strict as Gemini.
-
-const MODEL = "google/gemini-3.8-flash";
-const IMAGE_MODEL = "google/gemini-3-pro-image";
-const USAGE = { promptTokenCount: 11, candidatesTokenCount: 4, totalTokenCount: 15 };
-/** 11 × 0.75 + 4 × 3.75 USD per million, in credits. */
-const CREDIT = 0.2325;
 
 let double: UpstreamDouble;
 let gateway: TestGateway;
@@ -38,11 +32,6 @@ function open(httpOptions: HttpOptions, apiKey = gateway.key): GoogleGenAI {
   return new GoogleGenAI({ apiKey, httpOptions });
 }
 
-const strict = strictGenerateContent({
-  keys: [UPSTREAM_KEY],
-  models: ["gemini-3.8-flash", "gemini-3-pro-image"],
-});
-
 /** Answers what a strict Gemini would take, plain or streamed as it was asked. */
 function answer(form: GeminiForm): void {
   double.handle(
@@ -51,20 +40,12 @@ function answer(form: GeminiForm): void {
   );
 }
 
-async function all(stream: AsyncIterable<GenerateContentResponse>): Promise<GenerateContentResponse[]> {
-  const chunks: GenerateContentResponse[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return chunks;
-}
-
 /** The parts of a streamed answer, without the empty ones. */
 function partsOf(chunks: readonly GenerateContentResponse[]): Part[] {
   return chunks
     .flatMap(({ candidates }) => candidates?.[0]?.content?.parts ?? [])
     .filter((part) => part.text !== "" || part.thoughtSignature !== undefined);
 }
-
-const contents = "Say hello.";
 
 describe("addresses that the SDK makes", () => {
   const bases: readonly { readonly name: string; readonly options: () => HttpOptions }[] = [

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Json, startGateway, streamEvents, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { chargedFor } from "../gateway/spent.ts";
 import { type Answer, type Framing, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStreamAnswer, chatStreamEvents } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
@@ -49,17 +50,6 @@ const askChat = (model: string, stream: boolean, more: object = {}): Promise<Res
     ...more,
   });
 
-async function charged(
-  ask: () => Promise<Response>,
-): Promise<{ status: number; text: string; credits: number }> {
-  const { balance } = await gateway.account();
-  const response = await ask();
-  const text = await response.text();
-  await gateway.settled();
-  const credits = Math.round((balance - (await gateway.account()).balance) * 1e6) / 1e6;
-  return { status: response.status, text, credits };
-}
-
 describe("one candidate of Gemini where two were asked for", () => {
   const usageMetadata = { promptTokenCount: 10, candidatesTokenCount: 4, totalTokenCount: 14 };
   const CREDITS = 0.3;
@@ -76,7 +66,7 @@ describe("one candidate of Gemini where two were asked for", () => {
   for (const stream of [false, true]) {
     test(`is delivered and charged, ${stream ? "streamed" : "plain"}, relayed`, async () => {
       double.handle(() => answerOf(stream));
-      const { status, text, credits } = await charged(() => askGemini(stream));
+      const { status, text, credits } = await chargedFor(gateway, () => askGemini(stream));
       expect([status, credits]).toEqual([200, CREDITS]);
       const all: Json[] = stream ? streamEvents(text) : [JSON.parse(text)];
       expect(all.map(({ candidates }) => candidates[0].content.parts[0].text).join("")).toBe("Hello.");
@@ -85,7 +75,9 @@ describe("one candidate of Gemini where two were asked for", () => {
 
     test(`is delivered and charged, ${stream ? "streamed" : "plain"}, translated`, async () => {
       double.handle(() => answerOf(stream));
-      const { status, text, credits } = await charged(() => askChat("a/gemini", stream, { n: 2 }));
+      const { status, text, credits } = await chargedFor(gateway, () =>
+        askChat("a/gemini", stream, { n: 2 }),
+      );
       expect(double.requests[0]?.json()).toMatchObject({ generationConfig: { candidateCount: 2 } });
       expect([status, credits]).toEqual([200, CREDITS]);
       const all: Json[] = stream ? streamEvents(text).slice(0, -1) : [JSON.parse(text)];
@@ -99,10 +91,12 @@ describe("one candidate of Gemini where two were asked for", () => {
 
   test("is cut off in a stream whose framing does not tell the end", async () => {
     double.handle(() => answerOf(true, "close"));
-    const relayed = streamEvents((await charged(() => askGemini(true))).text);
+    const relayed = streamEvents((await chargedFor(gateway, () => askGemini(true))).text);
     expect(relayed.at(-1)).toHaveProperty("error.code", 502);
     expect(JSON.stringify(relayed)).not.toContain("finishReason");
-    const translated = streamEvents((await charged(() => askChat("a/gemini", true, { n: 2 }))).text);
+    const translated = streamEvents(
+      (await chargedFor(gateway, () => askChat("a/gemini", true, { n: 2 }))).text,
+    );
     expect(translated.at(-2)).toHaveProperty("error.type", "upstream_error");
   });
 
@@ -129,7 +123,7 @@ describe("an empty answer without a finish reason", () => {
       test(`is an error that costs nothing, ${stream ? "streamed" : "plain"}, of ${model}`, async () => {
         const form = { words: [""], finishReason: null };
         double.handle(() => (stream ? chatStreamAnswer(form) : chatAnswer(form)));
-        const { status, text, credits } = await charged(() => askChat(model, stream));
+        const { status, text, credits } = await chargedFor(gateway, () => askChat(model, stream));
         expect([status, JSON.parse(text).error.type, credits]).toEqual([502, "upstream_error", 0]);
       });
     }
@@ -150,7 +144,7 @@ describe("a first chunk without a name", () => {
       double.handle(() =>
         sseAnswer(sse([filters, ...chatStreamEvents({ id: "chatcmpl-real", created: 77 })])),
       );
-      const { text } = await charged(() => askChat(model, true));
+      const { text } = await chargedFor(gateway, () => askChat(model, true));
       const [first, ...named] = streamEvents(text).slice(0, -1);
       expect(first.prompt_filter_results).toHaveLength(1);
       expect(new Set(named.map(({ id, created }) => `${id} ${created}`))).toEqual(

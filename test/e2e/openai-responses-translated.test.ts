@@ -2,9 +2,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import OpenAI from "openai";
 import { createDatedClock } from "../gateway/dated-clock.ts";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { spentBy } from "../gateway/spent.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import { answerOf, type Said, type Vendor, VENDORS } from "./translated-vendors.ts";
+import {
+  answerInTurn,
+  answerOf,
+  creditOf,
+  HELLO,
+  roundOf,
+  type Said,
+  VENDORS,
+} from "./translated-vendors.ts";
 
 // Claude and Gemini asked in Responses by the official SDK, unmodified: only its base address and key are set. The
 // upstream is the double, in each vendor's own format and as strict as the vendor is.
@@ -30,7 +39,6 @@ beforeEach(() => double.reset());
 
 type Create = OpenAI.Responses.ResponseCreateParamsNonStreaming;
 
-const HELLO: Said = { text: "Hello there.", input: 11, output: 4 };
 const tools: NonNullable<Create["tools"]> = [
   {
     type: "function",
@@ -41,11 +49,6 @@ const tools: NonNullable<Create["tools"]> = [
   },
 ];
 
-/** Whole micro-credits as they are booked: the price of each token times their number. */
-function creditOf({ prices: [input, output] }: Vendor, said: Said): number {
-  return Math.round((said.input * input + (said.output + (said.thought ?? 0)) * output) * 1e6) / 1e6;
-}
-
 /** The answer to one request, plain or collected by the SDK's own helper. */
 async function respond(body: Create, streamed: boolean): Promise<Json> {
   if (!streamed) return client.responses.create(body);
@@ -53,47 +56,18 @@ async function respond(body: Create, streamed: boolean): Promise<Json> {
   return client.responses.stream(rest).finalResponse();
 }
 
-/** What `run` takes off the account. */
-async function spentBy(run: () => Promise<unknown>): Promise<number> {
-  const before = await gateway.account();
-  await run();
-  await gateway.settled();
-  return Math.round((before.balance - (await gateway.account()).balance) * 1e6) / 1e6;
-}
-
 const last = (): Json => double.requests.at(-1)?.json();
-
-/** An answer that thought and calls two tools; the second says something too. */
-function roundOf(n: number): Said {
-  return {
-    thinking: `Round ${n}: \u2028 "two" cities 😀`,
-    signature: btoa(`signature ${n} ~~~???`),
-    ...(n === 2 ? { text: "I look on." } : {}),
-    calls: [
-      { id: `call_${n}a`, name: "weather", input: { city: "Oslo", n } },
-      { id: `call_${n}b`, name: "weather", input: { city: "Rome", at: { n } } },
-    ],
-    input: 100 * n,
-    output: 20 + n,
-    thought: 7,
-  };
-}
 
 describe.each(VENDORS)("%s", (_name, vendor) => {
   const { model } = vendor;
-  const answer = (...saids: readonly Said[]): void => {
-    double.handle((request) => {
-      const said = saids[Math.min(double.requests.length, saids.length) - 1]!;
-      return answerOf(vendor, request, said);
-    });
-  };
+  const answer = (...saids: readonly Said[]): void => answerInTurn(double, vendor, saids);
 
   for (const streamed of [false, true]) {
     const how = streamed ? ", streamed" : "";
 
     test(`the response arrives with usage and credit, the price times what was used${how}`, async () => {
       answer(HELLO);
-      const spent = await spentBy(async () => {
+      const spent = await spentBy(gateway, async () => {
         const response = await respond(
           { model, instructions: "Be short.", input: "Say hello.", max_output_tokens: 50, store: false },
           streamed,
@@ -118,7 +92,7 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
       answer(...rounds, end);
       const input: Json[] = [{ role: "user", content: "Where is it warm?" }];
       let credits = 0;
-      const spent = await spentBy(async () => {
+      const spent = await spentBy(gateway, async () => {
         for (let round = 0; round <= rounds.length; round += 1) {
           const response = await respond(
             {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import OpenAI from "openai";
 import { createDatedClock } from "../gateway/dated-clock.ts";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { spentBy } from "../gateway/spent.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { afterEvent } from "../upstream/cuts.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
@@ -9,7 +10,15 @@ import { gateAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
 import { geminiPlain } from "../upstream/gemini-bytes.ts";
 import { strictGenerateContent } from "../upstream/strict-gemini.ts";
-import { answerOf, type Said, type Vendor, VENDORS } from "./translated-vendors.ts";
+import {
+  answerInTurn,
+  answerOf,
+  creditOf,
+  HELLO,
+  roundOf,
+  type Said,
+  VENDORS,
+} from "./translated-vendors.ts";
 
 // Claude and Gemini asked in chat completions by the official SDK, unmodified: only its base address and key are set.
 // The upstream is the double, in each vendor's own format and as strict as the vendor is.
@@ -36,7 +45,6 @@ beforeEach(() => double.reset());
 type Create = OpenAI.ChatCompletionCreateParamsNonStreaming;
 
 const asked = { role: "user" as const, content: "Say hello." };
-const HELLO: Said = { text: "Hello there.", input: 11, output: 4 };
 const SIGNATURE = "EuQBCkYIBxgCKkA+/w==";
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
@@ -51,11 +59,6 @@ const tools = [
   },
 ];
 
-/** Whole micro-credits as they are booked: the price of each token times their number. */
-function creditOf({ prices: [input, output] }: Vendor, said: Said): number {
-  return Math.round((said.input * input + (said.output + (said.thought ?? 0)) * output) * 1e6) / 1e6;
-}
-
 /** The answer to one request, plain or collected by the SDK's own helper. */
 async function complete(body: Create, streamed: boolean): Promise<Json> {
   if (!streamed) return client.chat.completions.create(body);
@@ -63,44 +66,15 @@ async function complete(body: Create, streamed: boolean): Promise<Json> {
   return client.chat.completions.stream(rest).finalChatCompletion();
 }
 
-/** What `run` takes off the account. */
-async function spentBy(run: () => Promise<unknown>): Promise<number> {
-  const before = await gateway.account();
-  await run();
-  await gateway.settled();
-  return Math.round((before.balance - (await gateway.account()).balance) * 1e6) / 1e6;
-}
-
 const last = (): Json => double.requests.at(-1)?.json();
-
-/** An answer that thought and calls two tools; the second says something too. */
-function roundOf(n: number): Said {
-  return {
-    thinking: `Round ${n}: \u2028 "two" cities 😀`,
-    signature: btoa(`signature ${n} ~~~???`),
-    ...(n === 2 ? { text: "I look on." } : {}),
-    calls: [
-      { id: `call_${n}a`, name: "weather", input: { city: "Oslo", n } },
-      { id: `call_${n}b`, name: "weather", input: { city: "Rome", at: { n } } },
-    ],
-    input: 100 * n,
-    output: 20 + n,
-    thought: 7,
-  };
-}
 
 describe.each(VENDORS)("%s", (_name, vendor) => {
   const { model } = vendor;
-  const answer = (...saids: readonly Said[]): void => {
-    double.handle((request) => {
-      const said = saids[Math.min(double.requests.length, saids.length) - 1]!;
-      return answerOf(vendor, request, said);
-    });
-  };
+  const answer = (...saids: readonly Said[]): void => answerInTurn(double, vendor, saids);
 
   test("plain: the completion arrives with usage and credit, the price times what was used", async () => {
     answer(HELLO);
-    const spent = await spentBy(async () => {
+    const spent = await spentBy(gateway, async () => {
       const completion = await client.chat.completions.create({
         model,
         messages: [{ role: "system", content: "Be short." }, asked],
@@ -167,7 +141,7 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
       answer(...rounds, end);
       const messages: Json[] = [asked];
       let credits = 0;
-      const spent = await spentBy(async () => {
+      const spent = await spentBy(gateway, async () => {
         for (let round = 0; round <= rounds.length; round += 1) {
           const completion = await complete(
             {
@@ -302,7 +276,7 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
 
   test("a refusal of the provider is a 400 for the client, and costs nothing", async () => {
     double.handle(() => vendor.refusal);
-    const spent = await spentBy(async () => {
+    const spent = await spentBy(gateway, async () => {
       const error = await failure({});
       expect(error).toBeInstanceOf(OpenAI.BadRequestError);
       expect(error.message).toContain("too odd");
@@ -345,7 +319,7 @@ describe.each(VENDORS)("%s", (_name, vendor) => {
     const gate = createGate();
     const controller = new AbortController();
     double.handle(() => gateAt(sseAnswer(body), afterEvent(body, vendor.eventsToFirstWord), gate));
-    const spent = await spentBy(async () => {
+    const spent = await spentBy(gateway, async () => {
       const stream = await client.chat.completions.create(
         { model, messages: [asked], stream: true },
         { signal: controller.signal },

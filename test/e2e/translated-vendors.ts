@@ -1,6 +1,7 @@
 import type { Json } from "../gateway/gateway.ts";
 import { UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
+import type { UpstreamDouble } from "../upstream/double.ts";
 import { type GeminiForm, geminiAnswer, geminiChunks } from "../upstream/gemini-bytes.ts";
 import { type MessageForm, message, messageStream } from "../upstream/messages-bytes.ts";
 import type { SeenRequest } from "../upstream/seen-request.ts";
@@ -166,4 +167,35 @@ export function answerOf(vendor: Vendor, request: SeenRequest, said: Said): Answ
     vendor.strict(request) ??
     (vendor.isStreamed(request) ? sseAnswer(vendor.stream(said)) : vendor.plain(said))
   );
+}
+
+/** Has the double answer as the vendor does: the first request by the first of `saids`, further ones by the last. */
+export function answerInTurn(double: UpstreamDouble, vendor: Vendor, saids: readonly Said[]): void {
+  double.handle((request) => {
+    const said = saids[Math.min(double.requests.length, saids.length) - 1]!;
+    return answerOf(vendor, request, said);
+  });
+}
+
+/** Whole micro-credits as they are booked: the price of each token times their number. */
+export function creditOf({ prices: [input, output] }: Vendor, said: Said): number {
+  return Math.round((said.input * input + (said.output + (said.thought ?? 0)) * output) * 1e6) / 1e6;
+}
+
+export const HELLO: Said = { text: "Hello there.", input: 11, output: 4 };
+
+/** An answer that thought and calls two tools; the second says something too. */
+export function roundOf(n: number): Said {
+  return {
+    thinking: `Round ${n}: \u2028 "two" cities 😀`,
+    signature: btoa(`signature ${n} ~~~???`),
+    ...(n === 2 ? { text: "I look on." } : {}),
+    calls: [
+      { id: `call_${n}a`, name: "weather", input: { city: "Oslo", n } },
+      { id: `call_${n}b`, name: "weather", input: { city: "Rome", at: { n } } },
+    ],
+    input: 100 * n,
+    output: 20 + n,
+    thought: 7,
+  };
 }

@@ -1,4 +1,7 @@
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { createAuthority } from "../../test/outbound/certificates.ts";
 import { type Answer, jsonAnswer } from "../../test/upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../../test/upstream/double.ts";
 import { answerAtOnce, neverRead, resetUpload } from "../../test/upstream/admission.ts";
@@ -137,6 +140,17 @@ describe("what became of a call that was not answered", () => {
     expect(await faultOf("/a", { provider: { ...provider, baseUrl: "http://nowhere.invalid" } })).toBe(
       "not_sent",
     );
+  });
+
+  test("its server has a certificate that nobody vouches for: only the operator can mend that", async () => {
+    const { promise: listening, resolve } = Promise.withResolvers<void>();
+    const server = createServer(createAuthority().issue(["127.0.0.1"]));
+    server.on("tlsClientError", () => {}).listen(0, "127.0.0.1", resolve);
+    await listening;
+    const provider = { headers: {}, baseUrl: `https://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    const error: unknown = await call("/a", { provider }).catch((thrown: unknown) => thrown);
+    expect([callFault(error), (error as GatewayError).operatorFault]).toEqual(["untrusted", true]);
+    server.close();
   });
 
   const answers: readonly [name: string, answer: Answer, want: CallFault][] = [

@@ -155,12 +155,14 @@ export function callFault(error: unknown): CallFault {
   if (error.message === TOO_LARGE) return "too_large";
   if (error.operatorFault) return "untrusted";
   const { cause } = error;
-  const code = codeOf(cause instanceof NotSent ? cause.cause : cause);
+  const code = codeOf(cause);
   if (UNTRUSTED.test(code)) return "untrusted";
   return cause instanceof NotSent || NOT_SENT.has(code) ? "not_sent" : "unknown";
 }
 
-function codeOf(error: unknown): string {
+/** Of the HTTP client's error. */
+function codeOf(cause: unknown): string {
+  const error = cause instanceof NotSent ? cause.cause : cause;
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
@@ -262,7 +264,8 @@ function tooLarge(): GatewayError {
 }
 
 function unreachable(cause: unknown): GatewayError {
-  return new GatewayError("upstream_error", "The provider could not be reached.", { cause });
+  const operatorFault = UNTRUSTED.test(codeOf(cause));
+  return new GatewayError("upstream_error", "The provider could not be reached.", { cause, operatorFault });
 }
 
 function broken(cause: unknown): GatewayError {

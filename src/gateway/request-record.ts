@@ -1,8 +1,6 @@
 import type { Clock } from "../core/time/clock.ts";
 import type { ErrorKind } from "../core/errors.ts";
 import type { Log, LogFields } from "../core/log/log.ts";
-import type { MicroCredits } from "../core/money/credits.ts";
-import type { Usage } from "../core/money/usage.ts";
 import type { Attempt } from "../ledger/commands.ts";
 import type { CountedRequest, Meter, RetryStep, Spent } from "./metrics/meter.ts";
 import type { Refusals } from "./refusals.ts";
@@ -25,7 +23,7 @@ export interface RequestRecord {
   retried(provider: string, reason: FailureReason | "signatures", to: RetryStep): void;
   /** The calls to providers have ended. */
   called(attempts: readonly Attempt[]): void;
-  charged(usage: Usage, charge: MicroCredits): void;
+  charged(spent: Spent): void;
   /** The client is told so. */
   refused(kind: ErrorKind): void;
   /** Writes the line, and counts the request; only the first call does. */
@@ -152,8 +150,8 @@ class OpenRecord implements RequestRecord, CountedRequest {
     this.attempts = attempts;
   }
 
-  charged(usage: Usage, charge: MicroCredits): void {
-    this.spent = { usage, charge };
+  charged(spent: Spent): void {
+    this.spent = spent;
   }
 
   refused(kind: ErrorKind): void {

@@ -21,6 +21,11 @@ const USAGE = {
 };
 const CHAT = "/api/v1/chat/completions";
 const SERVED = `model="${MODEL}",provider="openai"`;
+/** Micro-credits for one of what rows count, by the files of the models. */
+const PRICES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  [MODEL]: { input: 2_000, cacheRead: 200, output: 12_000 },
+  "alibaba/qwen-image-2.0": { images: 350_000_000 },
+};
 const IMAGE = { model: "alibaba/qwen-image-2.0", prompt: "A fox.", size: "512*512" };
 const body = { model: MODEL, messages: [{ role: "user", content: "Hello." }], max_completion_tokens: 64 };
 
@@ -143,10 +148,16 @@ describe("of a gateway with traffic", () => {
     const attempts = new Map<string, number>();
     for (const { model, provider, credit, usage, attempts: made } of rows) {
       const served = `model="${model}",provider="${provider}"`;
-      for (const [bucket, used] of Object.entries(usage))
-        if (bucket === "images") add(units, `{${served},unit="image"}`, used);
-        else add(tokens, `{${served},bucket="${bucket.replace("R", "_r")}"}`, used);
-      if (Object.keys(usage).length > 0) add(micro, `{${served}}`, Math.round(credit * 1e6));
+      let sum = 0;
+      for (const [field, used] of Object.entries(usage)) {
+        const bucket = field === "images" ? "image" : field.replace("R", "_r");
+        if (bucket === "image") add(units, `{${served},unit="image"}`, used);
+        else add(tokens, `{${served},bucket="${bucket}"}`, used);
+        const cost = used * (PRICES[model]?.[field] ?? Number.NaN);
+        add(micro, `{${served},bucket="${bucket}"}`, cost);
+        sum += cost;
+      }
+      expect(Math.round(credit * 1e6)).toBe(sum);
       for (const { provider: asked, status } of made)
         add(attempts, `{provider="${asked}",result="${status ?? "no_answer"}"}`, 1);
     }

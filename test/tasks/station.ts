@@ -107,6 +107,7 @@ export function completed(used: MicroCredits = 5n): TaskOutcome {
     },
     used,
     usage: { ...NO_USAGE, images: 1 },
+    rates: [],
     flags: [],
     timeline: {
       provider: "p",

@@ -9,10 +9,12 @@ import {
   type PriceCondition,
   type PriceRule,
   type Prices,
+  ratesAt,
   rulesFor,
+  USAGE_FIELDS,
 } from "./price.ts";
 import { pricePlan } from "./price-plan.ts";
-import { NO_USAGE, type Usage } from "./usage.ts";
+import { inputTokens, NO_USAGE, type Usage } from "./usage.ts";
 
 const RUNS = runsOf(1_000, 20_000);
 const HOUR_MS = 60 * 60 * 1_000;
@@ -48,7 +50,14 @@ test("a plan says what the rules say, at whatever moments it is asked for", () =
         const snapshot = { version: "v", prices, pricedAtMs: nowMs };
         const plan = planOf(prices, nowMs);
         const folded = foldUnpriced(usage, prices);
-        expect(plan.charge(usage)).toEqual({ usage: folded, cost: costOf(folded, snapshot) });
+        const cost = costOf(folded, snapshot);
+        const rates = ratesAt(snapshot, inputTokens(folded));
+        expect(plan.charge(usage)).toEqual({ usage: folded, cost, rates });
+        const parts = PRICE_BUCKETS.map((bucket, i) => {
+          const count = folded[USAGE_FIELDS[bucket]] ?? 0;
+          return count === 0 ? 0 : count * (rates[i] as number);
+        });
+        expect(BigInt(parts.reduce((sum, part) => sum + part, 0))).toBe(cost);
         expect(costOf(folded, plan.snapshot)).toBe(costOf(folded, snapshot));
         for (const bucket of PRICE_BUCKETS) {
           const isSold = rulesFor(prices, bucket) !== undefined;

@@ -8,6 +8,7 @@ import {
   type Prices,
   type PriceSnapshot,
   priceAt,
+  ratesAt,
   rulesFor,
   USAGE_FIELDS,
 } from "./price.ts";
@@ -29,6 +30,8 @@ export interface PricePlan {
 export interface Charge {
   readonly usage: Usage;
   readonly cost: MicroCredits;
+  /** What each token or unit of it costs, as `PRICE_BUCKETS` has them. */
+  readonly rates: readonly number[];
 }
 
 /** What prices are the rules of, and what names these. */
@@ -83,11 +86,13 @@ function createPlan(snapshot: PriceSnapshot): PricePlan {
       return most;
     },
     charge(usage) {
-      const cost = plainCost(usage, tierAt(inputTokens(usage)));
+      const tier = tierAt(inputTokens(usage));
+      const cost = plainCost(usage, tier);
       // No part is larger than the sum: where that is exact, all parts were.
-      if (Number.isSafeInteger(cost)) return { usage, cost: BigInt(cost) };
+      if (Number.isSafeInteger(cost)) return { usage, cost: BigInt(cost), rates: tier.rates };
       const folded = foldUnpriced(usage, snapshot.prices);
-      return { usage: folded, cost: costOf(folded, snapshot) };
+      const { rates } = tierAt(inputTokens(folded));
+      return { usage: folded, cost: costOf(folded, snapshot), rates };
     },
     cost(usage) {
       const cost = plainCost(usage, tierAt(inputTokens(usage)));
@@ -123,13 +128,12 @@ function tiersOf(snapshot: PriceSnapshot): readonly [Tier, ...Tier[]] {
 /** The tier from `over` to `upTo` tokens of input. */
 function tierOf(snapshot: PriceSnapshot, over: number, upTo: number, below?: Tier): Tier {
   const dearest = new Map(below?.dearest);
-  const rates = PRICE_BUCKETS.map((bucket) => {
-    if (rulesFor(snapshot.prices, bucket) === undefined) return Number.NaN;
+  for (const bucket of PRICE_BUCKETS) {
+    if (rulesFor(snapshot.prices, bucket) === undefined) continue;
     const price = priceAt(snapshot, bucket, upTo);
     if (price >= (dearest.get(bucket) ?? 0n)) dearest.set(bucket, price);
-    return Number(price);
-  });
-  return { over, rates, dearest };
+  }
+  return { over, rates: ratesAt(snapshot, upTo), dearest };
 }
 
 const HOUR_MS = 60 * 60 * 1_000;

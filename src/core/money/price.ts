@@ -201,6 +201,15 @@ export function possiblePrices(
   return [...new Set(prices)];
 }
 
+/** The price of everything in a request with `totalInput` tokens of input, as `PRICE_BUCKETS` has them; NaN for none. */
+export function ratesAt(snapshot: PriceSnapshot, totalInput: number): readonly number[] {
+  return PRICE_BUCKETS.map((bucket) =>
+    rulesFor(snapshot.prices, bucket) === undefined
+      ? Number.NaN
+      : Number(priceAt(snapshot, bucket, totalInput)),
+  );
+}
+
 /**
  * The dearest price of `bucket` that a request with at most `maxInput` tokens of input can come to. Only the input can
  * still vary: the snapshot fixes the moment and the facts.

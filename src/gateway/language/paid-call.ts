@@ -300,12 +300,12 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
         await services.ledger.void(hold, end);
         return 0n;
       }
-      const { usage, cost } = this.#terms.admission.plan.charge(metered.usage);
+      const { usage, cost, rates } = this.#terms.admission.plan.charge(metered.usage);
       const used = most !== undefined && cost > most ? most : cost;
       const { flags } = metered;
       const settlement = { ...end, cost: this.#costOf(metered), delivered, used, usage, flags };
       const charged = await services.ledger.settle(hold, settlement);
-      record.charged(usage, charged);
+      record.charged({ usage, charge: charged, rates });
       record.note({
         outcome,
         credit: creditsText(charged),

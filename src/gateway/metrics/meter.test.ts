@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { countTurns } from "../../../test/gateway/turns.ts";
 import { createRegistry } from "../../core/metrics/registry.ts";
+import { PRICE_BUCKETS, type PriceBucket } from "../../core/money/price.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { type CountedRequest, createMeter } from "./meter.ts";
 import { createMetricsText } from "./metrics-text.ts";
@@ -16,6 +17,11 @@ const REQUEST: CountedRequest = {
   attempts: [],
   spent: undefined,
 };
+
+/** Micro-credits for one of each bucket; NaN where there is no price. */
+function ratesOf(prices: Partial<Record<PriceBucket, number>>): readonly number[] {
+  return PRICE_BUCKETS.map((bucket) => prices[bucket] ?? Number.NaN);
+}
 
 function open() {
   const registry = createRegistry();
@@ -57,7 +63,7 @@ test("10,000 made-up paths, models, providers, outcomes and statuses add no more
       ownMs: 1,
       firstContentMs: 1,
       attempts: [{ provider: `provider${i}`, status: 1_000 + Number(i) }],
-      spent: { usage: { ...NO_USAGE, input: 1 }, charge: 1n },
+      spent: { usage: { ...NO_USAGE, input: 1 }, charge: 1n, rates: ratesOf({ input: 1 }) },
     });
   count("0");
   const before = (await text()).split("\n").length;
@@ -65,10 +71,13 @@ test("10,000 made-up paths, models, providers, outcomes and statuses add no more
   expect((await text()).split("\n").length).toBe(before);
 });
 
-test("tokens are counted by bucket, units by theirs, and credits to the last digit", async () => {
+const USAGE = { ...NO_USAGE, input: 7, cacheRead: 11, reasoning: 3, images: 2, webSearches: 1 };
+const RATES = ratesOf({ input: 2_001, cache_read: 0, reasoning: 9_999, image: 10_000, web_search: 36_000 });
+
+test("tokens are counted by bucket, units by theirs, and the credits of each to the last digit", async () => {
   const { meter, samples } = open();
-  const usage = { ...NO_USAGE, input: 7, cacheRead: 11, reasoning: 3, images: 2, webSearches: 1 };
-  for (let i = 0; i < 10_000; i += 1) meter.ended({ ...REQUEST, spent: { usage, charge: 100_001n } });
+  const spent = { usage: USAGE, charge: 100_004n, rates: RATES };
+  for (let i = 0; i < 10_000; i += 1) meter.ended({ ...REQUEST, spent });
   expect(await samples("switchyard_tokens_total")).toEqual([
     'switchyard_tokens_total{model="m",provider="p",bucket="input"} 70000',
     'switchyard_tokens_total{model="m",provider="p",bucket="cache_read"} 110000',
@@ -79,7 +88,23 @@ test("tokens are counted by bucket, units by theirs, and credits to the last dig
     'switchyard_units_total{model="m",provider="p",unit="web_search"} 10000',
   ]);
   expect(await samples("switchyard_credits_total")).toEqual([
-    'switchyard_credits_total{model="m",provider="p"} 1000.01',
+    'switchyard_credits_total{model="m",provider="p",bucket="input"} 140.07',
+    'switchyard_credits_total{model="m",provider="p",bucket="cache_read"} 0',
+    'switchyard_credits_total{model="m",provider="p",bucket="reasoning"} 299.97',
+    'switchyard_credits_total{model="m",provider="p",bucket="image"} 200',
+    'switchyard_credits_total{model="m",provider="p",bucket="web_search"} 360',
+  ]);
+});
+
+test("credits of a charge that is less than the usage comes to are those of its first buckets", async () => {
+  const { meter, samples } = open();
+  meter.ended({ ...REQUEST, spent: { usage: USAGE, charge: 14_007n + 29_997n + 5n, rates: RATES } });
+  expect((await samples("switchyard_credits_total")).map((line) => line.replace(/.*bucket=/, ""))).toEqual([
+    '"input"} 0.014007',
+    '"cache_read"} 0',
+    '"reasoning"} 0.029997',
+    '"image"} 0.000005',
+    '"web_search"} 0',
   ]);
 });
 

@@ -37,10 +37,11 @@ export interface CountedRequest {
   readonly spent: Spent | undefined;
 }
 
-/** What was used, and what was charged for it. */
+/** What was used, what was charged for it, and by which rates: see `Charge`. */
 export interface Spent {
   readonly usage: Usage;
   readonly charge: MicroCredits;
+  readonly rates: readonly number[];
 }
 
 /** What a meter is made of. */
@@ -129,7 +130,11 @@ function familiesIn(registry: Registry) {
       labels: [...served, "unit"],
     }),
     credits: registry.counters(
-      { name: "switchyard_credits_total", help: "Credits that were charged", labels: served },
+      {
+        name: "switchyard_credits_total",
+        help: "Credits that were charged, by the bucket of their price",
+        labels: [...served, "bucket"],
+      },
       (micro) => creditsText(BigInt(micro)),
     ),
     attempts: registry.counters({
@@ -155,32 +160,43 @@ class Way {
   readonly #families: Families;
   readonly #labels: readonly [model: string, provider: string];
   /** By price bucket, as `PRICE_BUCKETS` has them. */
-  readonly #used: Counter[] = [];
-  readonly #credits: Counter;
+  readonly #buckets: Bucket[] = [];
   #firstTokens: Histogram | undefined;
 
   constructor(families: Families, labels: readonly [string, string]) {
     this.#families = families;
     this.#labels = labels;
-    this.#credits = families.credits(...labels);
   }
 
-  charge({ usage, charge }: Spent): void {
+  /** Where less was charged than the usage comes to, the first buckets have it. */
+  charge({ usage, charge, rates }: Spent): void {
+    let left = Number(charge);
     for (let i = 0; i < PRICE_BUCKETS.length; i += 1) {
       const count = usage[FIELDS[i] as keyof Usage] ?? 0;
-      if (count > 0) (this.#used[i] ??= this.#bucket(i)).add(count);
+      if (count === 0) continue;
+      const { used, credits } = (this.#buckets[i] ??= this.#bucket(i));
+      const part = Math.min(left, count * (rates[i] as number));
+      left -= part;
+      used.add(count);
+      credits.add(part);
     }
-    this.#credits.add(Number(charge));
   }
 
   sawFirstToken(seconds: number): void {
     (this.#firstTokens ??= this.#families.firstTokens(...this.#labels)).observe(seconds);
   }
 
-  #bucket(i: number): Counter {
-    const { tokens, units } = this.#families;
-    return (i < TOKEN_BUCKETS.length ? tokens : units)(...this.#labels, PRICE_BUCKETS[i] as string);
+  #bucket(i: number): Bucket {
+    const { tokens, units, credits } = this.#families;
+    const labels = [...this.#labels, PRICE_BUCKETS[i] as string];
+    return { used: (i < TOKEN_BUCKETS.length ? tokens : units)(...labels), credits: credits(...labels) };
   }
+}
+
+/** Of a model at a provider what was used in a bucket, and what was charged for it. */
+interface Bucket {
+  readonly used: Counter;
+  readonly credits: Counter;
 }
 
 const FIELDS = PRICE_BUCKETS.map((bucket) => USAGE_FIELDS[bucket]);

@@ -66,6 +66,8 @@ export type TaskOutcome =
       readonly result: TaskResult;
       readonly used: MicroCredits;
       readonly usage: Usage;
+      /** What each token or unit of it costs: see `Charge`. */
+      readonly rates: readonly number[];
       readonly flags: readonly UsageFlag[];
       /** What the operator owes the provider; absent where that is not known. */
       readonly cost?: MicroCredits | undefined;

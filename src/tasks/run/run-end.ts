@@ -35,7 +35,9 @@ export interface EndedRun {
   readonly end: RunEnd["kind"];
   readonly attempts: readonly Attempt[];
   /** Set when it has completed. */
-  readonly spent: { readonly usage: Usage; readonly charge: MicroCredits } | undefined;
+  readonly spent:
+    | { readonly usage: Usage; readonly charge: MicroCredits; readonly rates: readonly number[] }
+    | undefined;
 }
 
 /** The state of a run when it ends. */

@@ -257,7 +257,7 @@ class OneRun implements Run {
 
   async #finish(end: Extract<RunEnd, { kind: "completed" }>): Promise<RunEnd["kind"]> {
     const { clock, failpoint, settings, endings } = this.#parts;
-    const { result, used, usage, flags, cost, timeline } = end;
+    const { result, used, usage, rates, flags, cost, timeline } = end;
     const steadyMs = clock.steadyMs();
     failpoint("task.before_finish");
     const answer = await this.#writer.submit({
@@ -276,7 +276,7 @@ class OneRun implements Run {
       return this.#fail(timedOut({ ...this.#facts(), stopped: "deadline" }));
     if (answer?.ok !== true) return this.#lost();
     failpoint("task.after_finish");
-    this.#tellEnd("completed", timeline, { usage, charge: answer.charged });
+    this.#tellEnd("completed", timeline, { usage, charge: answer.charged, rates });
     endings.ended(this.#picked.task.id);
     return "completed";
   }

@@ -105,6 +105,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
     },
     used: charge.used,
     usage: charge.usage,
+    rates: charge.rates,
     flags: charge.flags,
     cost: owedFor(delivery, job.at.route.cost),
     timeline: timelineOf(job),

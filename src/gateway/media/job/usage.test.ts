@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { VIDEO, mediaModel, IMAGE } from "../../../../test/gateway/media-run.ts";
 import { priceFacts } from "../../../core/media/media-model.ts";
 import type { Model } from "../../../core/model.ts";
+import { PRICE_BUCKETS, USAGE_FIELDS } from "../../../core/money/price.ts";
 import { NO_USAGE, type Usage } from "../../../core/money/usage.ts";
 import type { MediaModel } from "../admit/model.ts";
 import { quoteMedia } from "../admit/quote.ts";
@@ -39,8 +40,19 @@ function delivered(model: MediaModel, more: Partial<Delivery> = {}): Delivery {
   return { model, request, snapshot, most: amount, reported: undefined, given: 1, kept: 1, ...more };
 }
 
-const charge = (model: MediaModel, more: Partial<Delivery> = {}): MediaCharge =>
-  chargeFor(delivered(model, more));
+/** A charge, which its usage and its rates come to unless it was clamped. */
+function charge(model: MediaModel, more: Partial<Delivery> = {}): MediaCharge {
+  const charged = chargeFor(delivered(model, more));
+  const { usage, rates, used, flags } = charged;
+  const parts = PRICE_BUCKETS.map((bucket, i) => {
+    const count = usage[USAGE_FIELDS[bucket]] ?? 0;
+    return count === 0 ? 0 : count * (rates[i] as number);
+  });
+  const sum = BigInt(parts.reduce((all, part) => all + part, 0));
+  if (flags.includes("clamped")) expect(used).toBeLessThanOrEqual(sum);
+  else expect(used).toBe(sum);
+  return charged;
+}
 
 const usage = (more: Partial<Usage>): Usage => ({ ...NO_USAGE, ...more });
 

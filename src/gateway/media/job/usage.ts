@@ -6,6 +6,7 @@ import {
   foldUnpriced,
   type Prices,
   type PriceSnapshot,
+  ratesAt,
   rulesFor,
 } from "../../../core/money/price.ts";
 import type { TaskUsage } from "../../../core/task.ts";
@@ -40,6 +41,8 @@ export interface Delivery {
 export interface MediaCharge {
   readonly usage: Usage;
   readonly used: MicroCredits;
+  /** What each token or unit of it costs: see `Charge`. */
+  readonly rates: readonly number[];
   readonly flags: readonly UsageFlag[];
   /** Tokens to show the client; where the model is sold by them. */
   readonly told?: TaskUsage;
@@ -66,6 +69,7 @@ export function chargeFor(delivery: Delivery): MediaCharge {
   if (cost * SLACK.of > most * SLACK.times) flags.add("clamped");
   return {
     usage,
+    rates: ratesAt(snapshot, inputTokens(usage)),
     used: flags.has("clamped") && cost > most ? most : cost,
     flags: [...flags],
     ...(byTokens ? { told: { inputTokens: inputTokens(usage), outputTokens: outputTokens(usage) } } : {}),

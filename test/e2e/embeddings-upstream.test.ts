@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import OpenAI, { APIError } from "openai";
-import { type Json, UPSTREAM_KEY } from "../gateway/gateway.ts";
+import { type Json, startGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import {
   coded,
@@ -233,6 +233,31 @@ describe("a key", () => {
     expect([large.status, large.headers.get("x-should-retry")]).toEqual([429, "false"]);
     expect((await station.ask({ model: SMALL, input: "a" }, tokens)).status).toBe(200);
   });
+});
+
+test("an order of routes is chosen by a key that may, and by no other", async () => {
+  const { double } = station;
+  const route = (upstream_id: string, input: number) => ({
+    provider: "openai",
+    upstream_id,
+    cost: { input },
+  });
+  const routes = [route("dear", 0.02), route("cheap", 0.01)];
+  const settings = JSON.stringify({ routing: { models: { [SMALL]: { routes } } } });
+  const gateway = await startGateway({ openai: `${double.url}/v1`, settings });
+  const ask = async (key: string): Promise<Response> =>
+    gateway.post(
+      PATH,
+      { model: SMALL, input: "a" },
+      { headers: { authorization: `Bearer ${key}`, "x-switchyard-route": "cost" } },
+    );
+  const refused = await ask(gateway.key);
+  expect([refused.status, ((await refused.json()) as Json).error.param]).toEqual([400, "x-switchyard-route"]);
+  const { accountId: account_id } = gateway;
+  const { json } = await gateway.admin("POST", "/keys", { account_id, name: "k", routes: true });
+  expect((await ask(json.key)).status).toBe(200);
+  expect(double.requests.map((request) => (request.json() as Json).model)).toEqual(["cheap"]);
+  await gateway.close();
 });
 
 test("the clients' usual addresses lead to it, and a GET is a 405", async () => {

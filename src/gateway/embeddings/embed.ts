@@ -22,6 +22,7 @@ import { prepareBody } from "../language/prepared-body.ts";
 import { endWith } from "../language/relay.ts";
 import type { RelayServices } from "../language/relay-input.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
+import { orderAsked } from "../routing/asked-order.ts";
 import { admitEmbeddings, type EmbeddingAdmission, type EmbeddingWay, embeddingWays } from "./admit.ts";
 
 /** One request for embeddings. */
@@ -56,7 +57,8 @@ export async function embed(relay: RelayServices, input: EmbedInput): Promise<Em
   const admitted = await admitting(record, offer, async (asked) => {
     const request = await services.reader.readEmbeddings(input.body, { asked, signal });
     const { model, warnings } = findModel(offer.catalog, caller, request.model, "embedding");
-    const ways = services.routing.order(embeddingWays(offer, model), model, undefined);
+    const by = orderAsked(caller, input.headers);
+    const ways = services.routing.order(embeddingWays(offer, model), model, { by });
     const admission = admitEmbeddings(model, ways[0] as EmbeddingWay, request, services.clock.nowMs());
     return { request, ways, admission, warnings };
   });

@@ -1,16 +1,16 @@
 import type { GatewayError } from "../../core/errors.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
-import { type ProtocolId, PROTOCOLS, ROUTE_ORDERS, type RouteOrder } from "../../core/model.ts";
+import { type ProtocolId, PROTOCOLS, type RouteOrder } from "../../core/model.ts";
 import type { UsedTokens } from "../../limits/limiter.ts";
 import { modelsInHeader } from "../../protocols/asked-models.ts";
 import { compactedBy } from "../../protocols/index.ts";
 import { printable } from "../../protocols/printable.ts";
-import { wrong } from "../../protocols/request-json.ts";
 import { checksum } from "../../runtime/hash.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
 import type { Offer } from "../offer.ts";
 import type { Reading, ReadRequest } from "../reading/read-request.ts";
 import { noteAsked } from "../request-record.ts";
+import { orderAsked } from "../routing/asked-order.ts";
 import { hasChoices } from "../routing/ways.ts";
 import { admit, type Admission, type Destination, type Destinations, findDestinations } from "./admit.ts";
 import { recalledFor } from "./dropped-thinking.ts";
@@ -55,7 +55,7 @@ export async function admitRequest(services: RelayServices, input: RelayInput): 
   let request: ReadRequest | undefined;
   let leg: Leg | undefined;
   try {
-    const by = orderAsked(input);
+    const by = orderAsked(caller, wire.headers);
     const { body, stickyKey } = hasChoices(offer) ? peek(input) : { body: input.body, stickyKey: undefined };
     const asked = (model: unknown): void => void (name ??= model);
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
@@ -76,19 +76,6 @@ export async function admitRequest(services: RelayServices, input: RelayInput): 
     throw error;
   }
 }
-
-/** The order that the caller asks for. Throws a 400 for a key that may not, and for one that there is not. */
-function orderAsked({ caller, wire }: RelayInput): RouteOrder | undefined {
-  const text = wire.headers.get(ROUTE_HEADER);
-  if (text === null) return undefined;
-  if (!caller.routes)
-    throw wrong(ROUTE_HEADER, "is for keys that may choose routes: leave it out, or ask the operator");
-  const by = ROUTE_ORDERS.find((order) => order === text);
-  if (by === undefined) throw wrong(ROUTE_HEADER, `must be one of ${ROUTE_ORDERS.join(", ")}`);
-  return by;
-}
-
-const ROUTE_HEADER = "x-switchyard-route";
 
 /** How much of a body tells conversations apart, and what their provider's cache knows them by. */
 const STICKY_BYTES = 2_048;
@@ -171,7 +158,7 @@ async function admitFallbacks(
 /** One model, by the first of its ways. Throws a 400 for what cannot be asked of it. */
 async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): Promise<Leg> {
   const { services, input, choice } = asked;
-  const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice.stickyKey, choice.by);
+  const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice);
   const first = ordered[0] as Destination;
   const destination = input.compacts === true ? compactingAt(first) : first;
   const admission = await admitWay(asked, destination);

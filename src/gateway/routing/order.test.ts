@@ -4,7 +4,7 @@ import { seededRandom } from "../../../test/upstream/cuts.ts";
 import { readPrices } from "../../catalog/prices.ts";
 import type { Route, RouteOrder } from "../../core/model.ts";
 import type { Standing, WayKey } from "./health.ts";
-import { createWayOrder, type Way } from "./order.ts";
+import { createWayOrder, type OrderTerms, type Way } from "./order.ts";
 
 const MODEL = priced({ input: 2, output: 8 });
 
@@ -49,10 +49,15 @@ function orderOf({ seed = 1 } = {}) {
   const list = (
     by: RouteOrder,
     ways: readonly Way[],
-    { sticky = false, key, model = MODEL }: { sticky?: boolean; key?: number; model?: typeof MODEL } = {},
+    {
+      sticky = false,
+      key,
+      model = MODEL,
+      ...terms
+    }: { sticky?: boolean; key?: number; model?: typeof MODEL } & Omit<OrderTerms, "stickyKey"> = {},
   ): string[] =>
     order
-      .of(ways, { routing: { by, sticky }, model, stickyKey: key })
+      .of(ways, { ...terms, routing: { by, sticky }, model, stickyKey: key })
       .map((way) => `${way.key.provider}/${way.key.credential}`);
   /** The providers of the ways, in order. */
   const providers = (...args: Parameters<typeof list>): string =>
@@ -160,6 +165,17 @@ describe("by weight", () => {
     expect(orders({ sticky: false, key: 5 }, 1).size).toBeGreaterThan(3);
   });
 
+  test("work with the same draw key goes the same way in every process, and all of it as the weights say", () => {
+    const [one, other] = [orderOf({ seed: 1 }), orderOf({ seed: 2 })];
+    const counts = firsts(20_000, (i) => {
+      const drawKey = i * 7_919;
+      const order = one.providers("weight", WEIGHED, { drawKey });
+      expect(other.providers("weight", WEIGHED, { drawKey })).toBe(order);
+      return order;
+    });
+    expect(counts.b).toBeWithin(11_700, 12_300);
+  });
+
   test("a route that goes away moves its own requests alone", () => {
     const { providers } = orderOf();
     for (let key = 0; key < 500; key += 1) {
@@ -190,6 +206,15 @@ describe("by cost", () => {
     const { providers } = orderOf();
     expect(providers("cost", costs({ a: [2, 9], b: undefined, c: [2, 7] }))).toBe("cba");
     expect(providers("cost", costs({ a: undefined, b: [2, 8], c: undefined }))).toBe("abc");
+  });
+
+  test("work that says itself what a route costs goes by that", () => {
+    const { providers } = orderOf();
+    const ways = costs({ a: [1, 1], b: [2, 2], c: undefined });
+    const costOf: OrderTerms["costOf"] = ({ cost }) =>
+      cost === undefined ? 1 : -Number(cost.input?.[0]?.price);
+    expect(providers("cost", ways, { costOf })).toBe("bac");
+    expect(providers("order", ways, { costOf })).toBe("abc");
   });
 
   test("goes by the costs of the hour", async () => {

@@ -1,4 +1,4 @@
-import type { Model, Route, RouteOrder, Routing } from "../../core/model.ts";
+import type { Model, Route, Routing } from "../../core/model.ts";
 import { costPlan } from "../../core/money/operator-cost.ts";
 import { type PricePlan, pricePlan } from "../../core/money/price-plan.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
@@ -13,11 +13,19 @@ export interface Way {
 }
 
 /** What an order goes by. */
-export interface Ordering {
+export interface Ordering extends OrderTerms {
   readonly routing: Pick<Routing, "by" | "sticky">;
   readonly model: Pick<Model, "prices" | "priceVersion">;
+}
+
+/** What an order depends on beside the model. */
+export interface OrderTerms {
   /** The same for requests for the model that begin alike, a whole number; absent where that is not known. */
-  readonly stickyKey: number | undefined;
+  readonly stickyKey?: number | undefined;
+  /** The order by weight is the same for the same whole number; absent: it is drawn anew each time. */
+  readonly drawKey?: number | undefined;
+  /** What a route costs; absent: as language models do. */
+  readonly costOf?: (route: Pick<Route, "cost">) => number;
 }
 
 /** Decides which way to a model is tried first. */
@@ -68,12 +76,13 @@ class RememberingOrder implements WayOrder {
     this.#parts = parts;
   }
 
-  of<Each extends Way>(ways: readonly Each[], { routing, model, stickyKey }: Ordering): readonly Each[] {
+  of<Each extends Way>(ways: readonly Each[], ordering: Ordering): readonly Each[] {
     if (ways.length <= 1) return ways;
+    const { routing, stickyKey } = ordering;
     const key = routing.sticky ? stickyKey : undefined;
     const last = key === undefined ? undefined : this.#lastWay(key);
     const standings = ways.map((way) => this.#parts.health.look(way.key));
-    const scores = this.#scores(ways, { by: routing.by, model, key, standings });
+    const scores = this.#scores(ways, ordering, { key, standings });
     const ranked = ways.map((way, i): Ranked<Each> => {
       const standing = standings[i] as Standing;
       const isLast = last !== undefined && isSameWay(last, way.key);
@@ -111,29 +120,20 @@ class RememberingOrder implements WayOrder {
   /** How good the route of each way is, by the operator's order; less is better. */
   #scores(
     ways: readonly Way[],
-    {
-      by,
-      model,
-      key,
-      standings,
-    }: {
-      readonly by: RouteOrder;
-      readonly model: Ordering["model"];
-      readonly key: number | undefined;
-      readonly standings: readonly Standing[];
-    },
+    { routing: { by }, model, drawKey, costOf }: Ordering,
+    { key, standings }: { readonly key: number | undefined; readonly standings: readonly Standing[] },
   ): readonly number[] {
     const { clock, random } = this.#parts;
     if (by === "weight") {
-      const chosenBy = key ?? fraction(random) * 2 ** 32;
+      const chosenBy = key ?? drawKey ?? fraction(random) * 2 ** 32;
       // Weighted rendezvous: each route is first as often as its weight, and for the same key always the same is.
       return ways.map(({ route }) => -Math.log(share(chosenBy, nameOf(route))) / (route.weight ?? 1));
     }
     if (by === "cost") {
       const nowMs = clock.nowMs();
-      return ways.map(({ route: { cost } }) =>
-        typicalCost(cost === undefined ? pricePlan(model, nowMs) : costPlan(cost, nowMs)),
-      );
+      const typical = ({ cost }: Way["route"]): number =>
+        typicalCost(cost === undefined ? pricePlan(model, nowMs) : costPlan(cost, nowMs));
+      return ways.map(({ route }) => (costOf ?? typical)(route));
     }
     if (by === "latency") {
       const isMixed = new Set(standings.map(({ latencyMs }) => latencyMs === undefined)).size > 1;

@@ -30,16 +30,16 @@ test("ways are ordered by the model's setting, and by the caller's wish before t
   const { routing, model } = routingOf();
   const byCost = model({ by: "cost", sticky: false, fallback: [] });
   const first = (...args: Parameters<typeof routing.order>) => routing.order(...args)[0]?.key.provider;
-  expect(first(WAYS, model(), 1)).toBe("dear");
-  expect(first(WAYS, byCost, 1)).toBe("cheap");
-  expect(first(WAYS, byCost, 1, "order")).toBe("dear");
+  expect(first(WAYS, model())).toBe("dear");
+  expect(first(WAYS, byCost)).toBe("cheap");
+  expect(first(WAYS, byCost, { by: "order" })).toBe("dear");
 });
 
 test("a model that is set so keeps to the way that served", () => {
   const { routing, model } = routingOf();
   routing.served(1, { model: "a/m", provider: "cheap", upstreamId: "m", credential: "" });
   const sticky = { by: "order", fallback: [], sticky: true } as const;
-  const first = (setting?: Routing) => routing.order(WAYS, model(setting), 1)[0]?.key.provider;
+  const first = (setting?: Routing) => routing.order(WAYS, model(setting), { stickyKey: 1 })[0]?.key.provider;
   expect([first(), first({ ...sticky, sticky: false }), first(sticky)]).toEqual(["dear", "dear", "cheap"]);
 });
 
@@ -47,6 +47,6 @@ test("what calls tell decides the order", () => {
   const { routing, model } = routingOf();
   const place = routing.health.admit({ model: "a/m", provider: "dear", upstreamId: "m", credential: "" }, {});
   if ("end" in place) place.end({ kind: "failed", blame: "credential", reason: "x", opens: true });
-  expect(routing.order(WAYS, model(), undefined).map(({ key }) => key.provider)).toEqual(["cheap", "dear"]);
+  expect(routing.order(WAYS, model()).map(({ key }) => key.provider)).toEqual(["cheap", "dear"]);
   expect(routing.health.snapshot().map(({ state }) => state)).toEqual(["open", "healthy"]);
 });

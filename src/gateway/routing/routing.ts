@@ -2,7 +2,7 @@ import type { Model, RouteOrder } from "../../core/model.ts";
 import type { Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { createHealth, type Health, type WayKey } from "./health.ts";
-import { createWayOrder, type Way } from "./order.ts";
+import { createWayOrder, type OrderTerms, type Way } from "./order.ts";
 import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";
 import type { RoutingSettings } from "./settings.ts";
 
@@ -19,8 +19,7 @@ export interface Routing {
   order<Each extends Way>(
     ways: readonly Each[],
     model: Pick<Model, "routing" | "prices" | "priceVersion">,
-    stickyKey: number | undefined,
-    by?: RouteOrder,
+    terms?: OrderTerms & { readonly by?: RouteOrder | undefined },
   ): readonly Each[];
   /** A request with the key was served by the way. */
   served(stickyKey: number, way: WayKey): void;
@@ -46,10 +45,10 @@ export function createRouting(parts: RoutingParts): Routing {
     budget: createRetryBudget(settings),
     random,
     settings,
-    order(ways, model, stickyKey, by) {
+    order(ways, model, terms = {}) {
       const { routing = AS_LISTED } = model;
-      const asked = by === undefined ? routing : { ...routing, by };
-      return order.of(ways, { routing: asked, model, stickyKey });
+      const asked = terms.by === undefined ? routing : { ...routing, by: terms.by };
+      return order.of(ways, { ...terms, routing: asked, model });
     },
     served: (stickyKey, way) => order.served(stickyKey, way),
   };

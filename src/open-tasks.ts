@@ -7,7 +7,7 @@ import type { Log } from "./core/log/log.ts";
 import type { Random } from "./core/random.ts";
 import { createGuardedFetch } from "./gateway/fetch/guarded-fetch.ts";
 import { createMediaJob } from "./gateway/media/job/job.ts";
-import { orderedRoutes } from "./gateway/media/provider.ts";
+import { inOrder, taskRoutes } from "./gateway/media/provider.ts";
 import type { Offers } from "./gateway/offers.ts";
 import type { Routing } from "./gateway/routing/routing.ts";
 import type { OpenMetrics } from "./open-metrics.ts";
@@ -53,9 +53,9 @@ export function openTasks({ books, offers, routing, metrics, ...parts }: OpenTas
     const { runningAt, runningPerProvider } = settings();
     return runningAt[id] ?? runningPerProvider;
   };
-  const providerOf: ProviderOf = (kind, model) => {
+  const providerOf: ProviderOf = (kind, model, terms) => {
     const { offer: now } = offers.current();
-    const [first] = orderedRoutes(routing, now, kind, model);
+    const [first] = inOrder(routing, now, { kind, model, terms }, taskRoutes(now, kind, model));
     return first === undefined
       ? undefined
       : { provider: first.route.provider, limit: limitOf(first.provider) };
@@ -74,7 +74,7 @@ export function openTasks({ books, offers, routing, metrics, ...parts }: OpenTas
     ...parts,
     offer,
     limitOf,
-    health: routing.health,
+    routing,
     fetch,
     timeouts,
     memory,

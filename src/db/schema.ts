@@ -171,7 +171,7 @@ export interface TasksTable {
   /** How often a run was about to send it to the provider. */
   attempts: Generated<bigint>;
   refusals: Generated<bigint>;
-  /** JSON of the conditions of its price beside counts: `{pricedAtMs, facts}`. */
+  /** JSON of what its price depends on beside counts, and of the order of its routes: see `TaskTerms`. */
   terms: string;
   /** JSON array of sentences. */
   warnings: string;

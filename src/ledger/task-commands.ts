@@ -27,7 +27,7 @@ export interface SubmitTask extends Omit<HoldCredit, "kind" | "elastic"> {
   readonly taskKind: TaskKind;
   /** The sealed request: the bytes of a text, in shared memory where they are many; deleted when the task ends. */
   readonly payload: Uint8Array;
-  /** JSON of the conditions of its price beside counts: `{pricedAtMs, facts}`. */
+  /** JSON of what its price depends on beside counts, and of the order of its routes: see `TaskTerms`. */
   readonly terms: string;
   readonly warnings: readonly string[];
   readonly timeoutSec: number;

@@ -40,6 +40,26 @@ describeAtStations("tasks", ({ runOf, started, station }) => {
       });
     });
 
+    test("keeps the order of routes that its client asks for, for whoever claims the task", async () => {
+      const asked: unknown[] = [];
+      const providerOf: ProviderOf = (_, __, terms) => {
+        asked.push(terms);
+        return { provider: "p", limit: 9 };
+      };
+      const process = station().process({ providerOf });
+      const facts = { resolution: "1080p" };
+      const snapshot = { version: "v", prices: {}, pricedAtMs: 7, facts };
+      const tasks = [await process.submit({ by: "cost", snapshot }), await process.submit()];
+      await process.scheduler.start();
+      const runs = await Promise.all(tasks.map((task) => runOf(process, task)));
+      expect(runs.map(({ run }) => run.by)).toEqual(["cost", undefined]);
+      expect(asked[0]).toEqual({ pricedAtMs: 7, facts, by: "cost" });
+      process.kill();
+      await station().endLease(tasks[0]!.id);
+      const other = await started({ providerOf });
+      expect((await runOf(other, tasks[0]!)).run.by).toBe("cost");
+    });
+
     test("is refused where the account has too little, or too many tasks wait", async () => {
       const process = station().process({ settings: { pendingPerAccount: 2 } });
       expect(await messageOf(process.submit({ amount: CREDIT + 1n }))).toContain("insufficient_credits");

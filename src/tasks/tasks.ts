@@ -1,7 +1,7 @@
 import type { MicroCredits } from "../core/money/credits.ts";
 import { newId } from "../core/ids.ts";
 import { insist } from "../core/time/insist.ts";
-import type { Model } from "../core/model.ts";
+import type { Model, RouteOrder } from "../core/model.ts";
 import type { PriceSnapshot } from "../core/money/price.ts";
 import type { Random } from "../core/random.ts";
 import type { Task, TaskKind } from "../core/task.ts";
@@ -50,6 +50,8 @@ export interface TaskSubmission {
   readonly expectedCost: MicroCredits;
   /** Plain data; sealed in the store. */
   readonly payload: unknown;
+  /** The order of routes that the client asks for; absent: the model's own. */
+  readonly by?: RouteOrder | undefined;
   readonly warnings: readonly string[];
   readonly timeoutSec: number;
   /** The least time for which it stays pending; absent: none. */
@@ -202,7 +204,7 @@ function submitting(parts: TasksParts): (submission: TaskSubmission) => Promise<
       priceRules: rulesText(snapshot),
       model: submission.model.id,
       payload,
-      terms: JSON.stringify({ pricedAtMs: snapshot.pricedAtMs, facts: snapshot.facts }),
+      terms: JSON.stringify({ pricedAtMs: snapshot.pricedAtMs, facts: snapshot.facts, by: submission.by }),
       warnings: submission.warnings,
       timeoutSec,
       deadlineMs,

@@ -89,15 +89,28 @@ function openGateway(started: readonly StartedDouble[], times: number): Promise<
 export const isVideo = ({ model }: Asked): boolean => /wan|seedance/.test(model);
 
 /** Asks for it, as a task unless the client waits. */
-export function ask(gateway: TestGateway, asked: Asked, isAsync = true): Promise<Response> {
+export function ask(
+  gateway: TestGateway,
+  asked: Asked,
+  isAsync = true,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   return isVideo(asked)
-    ? gateway.post("/api/v1/videos", asked)
-    : gateway.post("/api/v1/images/generations", { ...asked, ...(isAsync ? { async: true } : {}) });
+    ? gateway.post("/api/v1/videos", asked, { headers })
+    : gateway.post(
+        "/api/v1/images/generations",
+        { ...asked, ...(isAsync ? { async: true } : {}) },
+        { headers },
+      );
 }
 
 /** The task of a request, once it has ended. */
-export async function ended(gateway: TestGateway, asked: Asked): Promise<Json> {
-  const response = await ask(gateway, asked);
+export async function ended(
+  gateway: TestGateway,
+  asked: Asked,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Json> {
+  const response = await ask(gateway, asked, true, headers);
   const task = (await response.json()) as Json;
   expect([response.status, task.error?.message]).toEqual([202, undefined]);
   const until = performance.now() + 30_000;

@@ -6,11 +6,12 @@ import type { Clock } from "../../src/core/time/clock.ts";
 import type { Hold } from "../../src/core/money/hold.ts";
 import type { Log } from "../../src/core/log/log.ts";
 import type { ImageRequest, MediaRequest, VideoRequest } from "../../src/core/media/media.ts";
-import type { Model } from "../../src/core/model.ts";
+import type { Model, RouteOrder } from "../../src/core/model.ts";
 import type { PriceFacts } from "../../src/core/money/price.ts";
 import type { ResultFile } from "../../src/core/task.ts";
 import type { Offer } from "../../src/gateway/offer.ts";
-import { createHealth, type Health } from "../../src/gateway/routing/health.ts";
+import { createRouting, type Routing } from "../../src/gateway/routing/routing.ts";
+import { DEFAULT_ROUTING } from "../../src/gateway/routing/settings.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 import { type TaskRun, TaskStop } from "../../src/tasks/run/job.ts";
 import { concat } from "../assets/media-files.ts";
@@ -68,6 +69,7 @@ export interface TestRunOptions {
   readonly clientHeaders?: Readonly<Record<string, string>>;
   readonly base64?: boolean;
   readonly provider?: string;
+  readonly by?: RouteOrder;
 }
 
 /** A run of a task without earlier runs. */
@@ -112,6 +114,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
       payload: JSON.parse(
         JSON.stringify({ request, clientHeaders, ...(base64 === undefined ? {} : { base64 }) }),
       ),
+      by: options.by,
       job: kept.job,
       attempts: kept.attempts,
       refusals: kept.refusals,
@@ -178,12 +181,12 @@ export function keepingLog(): Log & { readonly lines: readonly LogLine[] } {
   return { lines, info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** The health of routes that nothing is known of yet. */
-export function healthAt(clock: Clock): Health {
-  return createHealth({
+/** Routing that knows nothing of its routes yet, and draws the same each time. */
+export function routingAt(clock: Clock): Routing {
+  return createRouting({
     clock,
     random: { bytes: (count) => new Uint8Array(count) },
-    settings: () => ({ breakerFailures: 5, breakerMs: 10_000 }),
+    settings: () => ({ ...DEFAULT_ROUTING, breakerMs: 10_000 }),
     ways: () => [],
   });
 }

@@ -1,7 +1,7 @@
 import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Handover } from "../../core/handover.ts";
-import type { Model } from "../../core/model.ts";
+import type { Model, RouteOrder } from "../../core/model.ts";
 import type { Task, TaskKind } from "../../core/task.ts";
 import type { UsedTokens } from "../../limits/limiter.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
@@ -12,6 +12,7 @@ import { passKeyLimits } from "../key-limits.ts";
 import type { Reader, ReadTerms } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
 import type { Offer } from "../offer.ts";
+import { orderAsked } from "../routing/asked-order.ts";
 import type { AdmissionRequest, TaskAdmission } from "./admit/admit.ts";
 import { providerHeaders, taskRoutes } from "./provider.ts";
 import type { MediaAnswer, MediaInput, MediaServices } from "./task.ts";
@@ -89,6 +90,7 @@ export async function submitTask<Body>(
   const { model, request, warnings } = admission;
   const { kind } = request;
   record.note({ model: model.id });
+  const by = orderAsked(caller, input.headers);
   const told = askProvider(offer, admission, input.headers);
   const limited = passKeyLimits(
     services,
@@ -100,7 +102,7 @@ export async function submitTask<Body>(
     ...providerHeaders(offer, kind, model.id, provider),
   });
   try {
-    const task = await queue(services, input, admission, told);
+    const task = await queue(services, input, admission, { ...told, by });
     memory.hold(0);
     const submitted = await answer(task, admission);
     limited?.pass.end(usedTokens(submitted.task));
@@ -120,7 +122,7 @@ async function queue(
   { tasks }: MediaServices,
   { caller, record }: MediaInput,
   { model, request, base64, ...admission }: TaskAdmission,
-  { clientHeaders, minPendingMs }: Told,
+  { clientHeaders, minPendingMs, by }: Told & { readonly by: RouteOrder | undefined },
 ): Promise<Task> {
   const { warnings, snapshot, amount, expectedCost, timeoutSec, awaited } = admission;
   const { kind } = request;
@@ -134,6 +136,7 @@ async function queue(
     amount,
     expectedCost,
     payload: { request, clientHeaders, ...(base64 ? { base64 } : {}) },
+    by,
     warnings,
     timeoutSec,
     ...(minPendingMs === undefined ? {} : { minPendingMs }),

@@ -232,6 +232,14 @@ describe("the latency of a route", () => {
     expect(health.look(WAY).latencyMs).toBe(10);
   });
 
+  test("of images and videos is how long they take to be made, and is not that of the same provider's chats", () => {
+    const { health } = healthOf();
+    const way: WayKey = { ...WAY, media: true };
+    health.made(way, 40_000);
+    health.made({ ...way, credential: "K2" }, 50_000);
+    expect([health.look(way).latencyMs, health.look(WAY).latencyMs]).toEqual([42_000, undefined]);
+  });
+
   test("does not count calls without an answer", () => {
     const { call, health } = healthOf();
     const results: readonly CallResult[] = [{ kind: "ok" }, { kind: "neutral" }, FAILED];

@@ -46,7 +46,7 @@ export interface Standing {
   readonly state: State;
   /** How long until a call may be tried, bounds aside; 0 is now, and of a half-open breaker too. */
   readonly waitMs: number;
-  /** Until the first byte, of late; `undefined` without a recent answer. */
+  /** Of late, until the first byte, or until an image or a video was made; `undefined` without a recent one. */
   readonly latencyMs: number | undefined;
   /** Calls with the credential. */
   readonly underWay: number;
@@ -79,6 +79,8 @@ export interface Health {
   /** Takes a place for one call, or tells how long to wait. */
   admit(way: WayKey, bounds: CallBounds): Place | Refused;
   look(way: WayKey): Standing;
+  /** An image or a video was made, so many milliseconds after the call that began it. */
+  made(way: WayKey, tookMs: number): void;
   /**
    * How long until a probe of a credential is due, by which nothing is under way and nothing was for `quietMs`. 0: it
    * begins, and no other does until `probed`. It takes no place from calls.
@@ -97,7 +99,6 @@ export interface HealthParts {
   readonly random: Random;
   /** Those in force: they are read at each use. */
   settings(): Pick<RoutingSettings, "breakerFailures" | "breakerMs">;
-  /** All ways of the current offer. */
   ways(): Iterable<WayKey>;
 }
 
@@ -224,6 +225,10 @@ class ProcessHealth implements Health {
       underWay: use.underWay,
       lastUse,
     };
+  }
+
+  made(key: WayKey, tookMs: number): void {
+    this.#way(key).route.latency.sample(this.#parts.clock.steadyMs(), tookMs);
   }
 
   probe(key: CredentialKey, quietMs: number): number {

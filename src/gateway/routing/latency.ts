@@ -1,4 +1,4 @@
-/** How long answers took to begin. */
+/** How long answers took to begin, or work to be done. */
 export interface Latency {
   /** The mean of late; `undefined` without a recent sample. */
   ofLateMs(nowMs: number): number | undefined;

@@ -1,11 +1,12 @@
+import type { RouteOrder } from "../../core/model.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import {
   PRICE_BUCKETS,
   type PriceBucket,
   type PriceCondition,
-  type PriceFacts,
   type PriceRule,
   type Prices,
+  type PriceSnapshot,
 } from "../../core/money/price.ts";
 import type { Database } from "../../db/schema.ts";
 
@@ -32,7 +33,7 @@ export async function readTaskHold(database: Database, taskId: string): Promise<
     .whereRef("holds.task_id", "=", "tasks.id")
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { pricedAtMs, facts } = readTerms(row.terms);
+  const { pricedAtMs, facts } = readTaskTerms(row.terms);
   return {
     id: row.id,
     accountId: row.account_id,
@@ -47,21 +48,21 @@ export async function readTaskHold(database: Database, taskId: string): Promise<
   } as Hold;
 }
 
-/** The content of `tasks.terms`: the part of a snapshot that its version does not name. */
-export interface Terms {
-  readonly pricedAtMs: number;
-  readonly facts?: PriceFacts;
+/** The content of `tasks.terms`: what a task is priced by beside the version of its prices, and how it is routed. */
+export interface TaskTerms extends Pick<PriceSnapshot, "pricedAtMs" | "facts"> {
+  /** The order of routes that the client asked for, in place of the model's own. */
+  readonly by?: RouteOrder | undefined;
+}
+
+/** Reads the column. */
+export function readTaskTerms(text: string): TaskTerms {
+  return JSON.parse(text) as TaskTerms;
 }
 
 /** Rules as they are written: prices are decimal text, since a JSON number has too few digits for them. */
 type WrittenRules = Partial<
   Record<PriceBucket, readonly { readonly when: PriceCondition; readonly price: string }[]>
 >;
-
-/** Terms as the store has them. */
-export function readTerms(text: string): Terms {
-  return JSON.parse(text) as Terms;
-}
 
 /** The rules of a version of prices, as the store has them. */
 export function readRules(text: string): Prices {

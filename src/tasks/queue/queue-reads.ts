@@ -2,6 +2,7 @@ import { type RawBuilder, type Selectable, sql } from "kysely";
 import type { TaskKind } from "../../core/task.ts";
 import type { Engine as StoreEngine } from "../../db/engine.ts";
 import type { Database, TasksTable } from "../../db/schema.ts";
+import { readTaskTerms, type TaskTerms } from "../../ledger/reads/task-hold.ts";
 import { storeTime } from "../../ledger/records.ts";
 import type { Busy } from "./fair-order.ts";
 
@@ -19,6 +20,7 @@ export interface QueuedTask {
   readonly createdAtMs: number;
   readonly readyAtMs: number;
   readonly deadlineMs: number;
+  readonly terms: TaskTerms;
 }
 
 /** A task and its place among all that were ever submitted. */
@@ -42,6 +44,7 @@ const COLUMNS = [
   "tasks.created_at_ms",
   "tasks.ready_at_ms",
   "tasks.deadline_ms",
+  "tasks.terms",
 ] as const;
 
 type Column = (typeof COLUMNS)[number] extends `tasks.${infer Name}` ? Name : never;
@@ -218,6 +221,7 @@ function placed(row: Pick<Selectable<TasksTable>, Column>): Placed {
       createdAtMs: Number(row.created_at_ms),
       readyAtMs: Number(row.ready_at_ms),
       deadlineMs: Number(row.deadline_ms),
+      terms: readTaskTerms(row.terms),
     },
   };
 }

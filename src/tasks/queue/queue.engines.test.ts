@@ -19,6 +19,7 @@ interface RowOf {
   readonly readyMs?: number;
   readonly deadlineMs?: number;
   readonly leaseMs?: number;
+  readonly terms?: object;
 }
 
 describeOnEngineOfSuite("the queue", (on) => {
@@ -32,7 +33,7 @@ describeOnEngineOfSuite("the queue", (on) => {
   /** Tasks named `<from>` to `<from + count - 1>`, past the writer. */
   const insert = (from: number, count: number, row: RowOf = {}): Promise<void> => {
     const { account = "a", model = "m", kind = "image", state = "pending" } = row;
-    const { provider = "p", owner = "boot_x", readyMs = 1, deadlineMs = NOW_MS + 1 } = row;
+    const { provider = "p", owner = "boot_x", readyMs = 1, deadlineMs = NOW_MS + 1, terms = {} } = row;
     const running = state === "running";
     const text = (value: string): string => (running ? `'${value}'` : "null");
     return station.execute(
@@ -40,7 +41,7 @@ describeOnEngineOfSuite("the queue", (on) => {
        insert into tasks (id, kind, account_id, key_id, hold_id, request_id, model, state, provider, owner,
            lease_until_ms, terms, warnings, timeout_sec, deadline_ms, created_at_ms, ready_at_ms)
          select '' || i, '${kind}', '${account}', 'k', 'h' || i, 'r' || i, '${model}', '${state}', ${text(provider)},
-           ${text(owner)}, ${running ? (row.leaseMs ?? 1) : "null"}, '{}', '[]', 1, ${deadlineMs}, 1, ${readyMs}
+           ${text(owner)}, ${running ? (row.leaseMs ?? 1) : "null"}, '${JSON.stringify(terms)}', '[]', 1, ${deadlineMs}, 1, ${readyMs}
          from numbers`,
     );
   };
@@ -96,6 +97,31 @@ describeOnEngineOfSuite("the queue", (on) => {
         ["48", "free", 2],
         ["49", "free", 2],
       ]);
+    });
+
+    test("asks for the provider of each by its own terms, once for each that is taken", async () => {
+      const asked: unknown[] = [];
+      const providerOf: ProviderOf = (_, __, { by }) => {
+        asked.push(by);
+        return { provider: by ?? "p", limit: 9 };
+      };
+      for (const [i, by] of (["cost", "weight", undefined, "cost"] as const).entries())
+        await insert(i + 1, 1, { terms: { pricedAtMs: 1, ...(by && { by }) } });
+      const picks = await open(providerOf).pending(10, NOBODY);
+      expect(picks.map(({ task, provider }) => `${task.id} ${provider}`)).toEqual([
+        "1 cost",
+        "2 weight",
+        "3 p",
+        "4 cost",
+      ]);
+      expect(asked).toEqual(["cost", "weight", undefined, "cost"]);
+    });
+
+    test("takes the next of a line for another provider where that of the first is full by then", async () => {
+      const providerOf: ProviderOf = (_, __, { by = "order" }) => ({ provider: by, limit: 1 });
+      for (const [i, by] of ["cost", "weight", "cost"].entries())
+        await insert(i + 1, 1, { terms: { pricedAtMs: 1, by } });
+      expect(await ids(open(providerOf), 10)).toBe("1 2");
     });
 
     test("leaves out what is skipped, is not ready, or is overdue", async () => {

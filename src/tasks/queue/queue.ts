@@ -2,6 +2,7 @@ import type { TaskKind } from "../../core/task.ts";
 import type { Engine as StoreEngine } from "../../db/engine.ts";
 import type { Database } from "../../db/schema.ts";
 import { type Busy, createFairOrder, type Line } from "./fair-order.ts";
+import type { TaskTerms } from "../../ledger/reads/task-hold.ts";
 import {
   countRunning,
   findHeads,
@@ -20,11 +21,13 @@ export interface Picked {
 }
 
 /**
- * The provider of a model now, and its limit; `undefined` while there is none. The answer may change between two calls.
+ * The provider of a task of a model now, and its limit; `undefined` while there is none. The answer may change between
+ * two calls.
  */
 export type ProviderOf = (
   kind: TaskKind,
   model: string,
+  terms: TaskTerms,
 ) => { readonly provider: string; readonly limit: number } | undefined;
 
 /** Tasks that can be claimed. Reads, and writes nothing. */
@@ -52,7 +55,7 @@ const MAX_LINES = 200;
 /** Reads at most, while there is room: the rest has its turn in the next look. */
 const MAX_GOES = 10;
 
-/** A running task has its place at its provider already: taking it over needs no further one. */
+/** Of a running task, which has its place at its provider already: taking it over needs no further one. */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** The queue as the store has it. */
@@ -73,22 +76,26 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
     const order = createFairOrder([...(await countRunning(database)), ...picked.map(busyWith)]);
     const lines = new Map<Line, Waiting>();
     const steadyMs = parts.steadyMs();
-    for (const head of heads) {
-      const { seq, task } = head;
-      if (steadyMs < task.readyAtMs) continue;
-      const served = providerOf(task.kind, task.model);
-      if (served === undefined) continue;
-      const { accountId, kind, model } = task;
-      const line = { accountId, kind, model, ...served };
+    const add = (line: Line, seq: bigint, waiting: Waiting): void => {
       order.at(line, seq);
-      lines.set(line, { head, known: [head], isWhole: false });
-    }
+      lines.set(line, waiting);
+    };
+    /** Its first task says for which provider the line waits. */
+    const enter = (waiting: Waiting): void => {
+      const [first] = waiting.known;
+      if (first === undefined) return;
+      const { accountId, kind, model, terms } = first.task;
+      const served = providerOf(kind, model, terms);
+      if (served !== undefined) add({ accountId, kind, model, ...served }, first.seq, waiting);
+    };
+    for (const head of heads)
+      if (steadyMs >= head.task.readyAtMs) enter({ head, known: [head], isWhole: false });
     const picks: Picked[] = [];
     for (let line = order.next(); line !== undefined && picks.length < room; line = order.next()) {
-      const waiting = lines.get(line);
-      const first = waiting?.known.shift();
-      if (waiting === undefined || (first === undefined && waiting.isWhole)) order.ended(line);
-      else if (first === undefined) {
+      const waiting = lines.get(line) as Waiting;
+      const first = waiting.known.shift();
+      order.ended(line);
+      if (first === undefined) {
         // Only now a read of the tasks behind the first of the line is worth its cost.
         waiting.known = await readLine(database, waiting.head, { steadyMs, limit: room + skip.size });
         waiting.isWhole = true;
@@ -96,8 +103,9 @@ export function createQueue({ maxLines = MAX_LINES, ...parts }: QueueParts): Que
         order.taken(line);
         picks.push({ task: first.task, provider: line.provider, providerLimit: line.limit });
       }
-      const next = waiting?.known[0]?.seq;
-      if (next !== undefined) order.at(line, next);
+      if (waiting.isWhole) enter(waiting);
+      // Which provider the next task is for is not known yet.
+      else add({ ...line, limit: NO_LIMIT }, waiting.head.seq, waiting);
     }
     return picks;
   };

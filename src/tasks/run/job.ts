@@ -1,5 +1,6 @@
 import type { MicroCredits } from "../../core/money/credits.ts";
 import type { Hold } from "../../core/money/hold.ts";
+import type { RouteOrder } from "../../core/model.ts";
 import type { TaskFailure, TaskKind, TaskResult } from "../../core/task.ts";
 import type { Usage, UsageFlag } from "../../core/money/usage.ts";
 import type { RequestTimeline } from "../../ledger/commands.ts";
@@ -24,6 +25,8 @@ export interface TaskRun {
   readonly hold: Hold;
   /** The request, as it was submitted. */
   readonly payload: unknown;
+  /** The order of routes that its client asked for; `undefined`: the model's own. */
+  readonly by: RouteOrder | undefined;
   /** The provider's name for the job, where an earlier run got that far. */
   readonly job: string | null;
   /** How often earlier runs were about to send it to the provider, */

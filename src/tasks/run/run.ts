@@ -185,7 +185,7 @@ class OneRun implements Run {
     const { failpoint } = this.#parts;
     const { task, provider } = this.#picked;
     const { signal } = this.#stopping;
-    const { id, kind, accountId, requestId, model, createdAtMs, deadlineMs } = task;
+    const { id, kind, accountId, requestId, model, createdAtMs, deadlineMs, terms } = task;
     return {
       id,
       kind,
@@ -195,6 +195,7 @@ class OneRun implements Run {
       createdAtMs,
       deadlineMs,
       ...claimed,
+      by: terms.by,
       provider,
       signal,
       beginAttempt: async (at) => {

@@ -108,6 +108,7 @@ async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
   job.at = route;
   progress.attempts += 1;
   progress.mayBeAtWork = true;
+  job.sentMs = parts.clock.steadyMs();
   const sent = await send(job, place);
   parts.failpoint("task.sent");
   const isRefused = sent.kind === "busy" || sent.kind === "out";

@@ -9,7 +9,7 @@ export function resultOfStep(step: MediaStep, status: number, random: Random): C
   switch (step.state) {
     case "working":
     case "done":
-      // No latency: one vendor answers when it has begun, another when it is done.
+      // No latency yet: one vendor answers when it has begun, another when it is done.
       return { kind: "ok" };
     case "unknown_job":
       return resultOf({ how: "bad_answer" }, random);

@@ -6,7 +6,7 @@ import {
   mediaOffer,
   createTestFiles,
   createTestRun,
-  healthAt,
+  routingAt,
   keepingLog,
 } from "../../../../test/gateway/media-run.ts";
 import { createFakeClock } from "../../../../test/gateway/fake-clock.ts";
@@ -107,7 +107,7 @@ test("a video that runs when the address of its provider is changed is made to i
   const doJob = createMediaJob({
     offer: () => mediaOffer([model], [providerAt("dashscope", baseUrl, transport)]),
     limitOf: () => 20,
-    health: healthAt(clock),
+    routing: routingAt(clock),
     assets: createTestFiles(),
     fetch: (_url, _options, take) =>
       take({ pieces: Readable.from([testVideo()]), length: testVideo().length }),

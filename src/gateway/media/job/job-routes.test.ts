@@ -3,7 +3,7 @@ import { createFakeClock, type FakeClock } from "../../../../test/gateway/fake-c
 import {
   createTestFiles,
   createTestRun,
-  healthAt,
+  routingAt,
   IMAGE,
   keepingLog,
   mediaModel,
@@ -18,6 +18,8 @@ import {
   working,
 } from "../../../../test/gateway/scripted-maker.ts";
 import { testImage } from "../../../../test/upstream/media/result-files.ts";
+import { readPrices } from "../../../catalog/prices.ts";
+import type { Model, Route, RouteOrder } from "../../../core/model.ts";
 import { createByteBudget } from "../../../core/bytes/byte-budget.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { noFailpoint } from "../../../core/failpoint.ts";
@@ -46,8 +48,10 @@ interface Scene {
   readonly makers: Readonly<Record<string, ScriptedMaker>>;
   /** Providers that have as many tasks as they may. */
   readonly full: Set<string>;
+  /** How long the provider took of late. */
+  latencyOf(provider: Name): number | undefined;
   /** A run of another task, at the same providers. */
-  another(): TestRun;
+  another(first?: Name): TestRun;
   /** Every sending, by provider, with when it came. */
   sent(): readonly string[];
   begin(run?: TestRun): Promise<TaskOutcome>;
@@ -61,7 +65,14 @@ type Script = MakerScript | { readonly credentials: Readonly<Record<string, Make
 /** Providers by name, in the order of the model's routes. */
 function scene(
   scripts: Partial<Record<Name, Script>>,
-  more: { timeoutSec?: number; first?: Name } = {},
+  more: {
+    timeoutSec?: number;
+    first?: Name;
+    /** The order that the model is set to, and that the client asks for. */
+    by?: RouteOrder;
+    asks?: RouteOrder;
+    routes?: Partial<Record<Name, Partial<Route>>>;
+  } = {},
 ): Scene {
   const clock = createFakeClock();
   const names = Object.keys(scripts) as Name[];
@@ -89,17 +100,19 @@ function scene(
     }));
     return { ...(credentials[0]?.provider as MediaProvider), credentials };
   });
-  const model = mediaModel(
-    "image",
-    { prices: { image: 0.035 } },
-    names.map((provider) => ({ provider, upstreamId: `${provider}-1` })),
-  );
+  const { by = "order", routes = {} } = more;
+  const listed = names.map((provider) => ({ provider, upstreamId: `${provider}-1`, ...routes[provider] }));
+  const model: Model = {
+    ...mediaModel("image", { prices: { image: 0.035 } }, listed),
+    routing: { by, sticky: false, fallback: [] },
+  };
   const full = new Set<string>();
+  const routing = routingAt(clock);
   const doJob = createMediaJob({
     offer: () => mediaOffer([model], providers),
     timeouts: () => DEFAULT_TIMEOUTS,
     limitOf: ({ id }) => (full.has(id) ? 0 : 20),
-    health: healthAt(clock),
+    routing,
     assets: createTestFiles(),
     fetch: () => Promise.reject(new Error("Nothing is fetched.")),
     memory: createByteBudget(() => 1),
@@ -109,14 +122,15 @@ function scene(
     failpoint: noFailpoint,
     log: keepingLog(),
   });
-  const { timeoutSec = 600, first } = more;
-  const openRun = (): TestRun =>
+  const { timeoutSec = 600, first, asks } = more;
+  const openRun = (provider = first): TestRun =>
     createTestRun({
       clock,
       model,
       request: IMAGE,
       timeoutSec,
-      ...(first === undefined ? {} : { provider: first }),
+      ...(provider === undefined ? {} : { provider }),
+      ...(asks === undefined ? {} : { by: asks }),
     });
   const run = openRun();
   return {
@@ -124,6 +138,14 @@ function scene(
     run,
     makers,
     full,
+    latencyOf: (provider) =>
+      routing.health.look({
+        model: model.id,
+        provider,
+        upstreamId: `${provider}-1`,
+        credential: "",
+        media: true,
+      }).latencyMs,
     another: openRun,
     sent: () => sendings,
     begin: (other = run) => doJob(other),
@@ -193,6 +215,83 @@ describe("a task that its first route surely did not take is tried at the next a
     );
     expect(await end()).toBe(`made by a ${MADE}`);
     expect(sent()).toEqual(["b 1 at 0", "c 2 at 0", "a 3 at 0"]);
+  });
+});
+
+describe("routes are tried in the model's order", () => {
+  const busy = { create: [refused("busy")] };
+  const costs = (usd: Partial<Record<Name, number>>): Partial<Record<Name, Partial<Route>>> =>
+    Object.fromEntries(
+      Object.entries(usd).map(([name, image]) => [name, { cost: readPrices({ image }).prices }]),
+    );
+
+  test("by cost, and one whose cost is not known counts at the model's price", async () => {
+    const { end, sent } = scene(
+      { a: busy, b: busy, c: { create: [done] } },
+      { first: "b", by: "cost", routes: costs({ a: 0.04, b: 0.01 }) },
+    );
+    expect(await end()).toBe(`made by c ${MADE}`);
+    expect(sent()).toEqual(["b 1 at 0", "c 2 at 0"]);
+  });
+
+  test("by weight, and round from where it was claimed for, after a restart too", async () => {
+    const weights = { a: { weight: 1e-9 }, b: { weight: 1 }, c: { weight: 1e9 } };
+    const { begin, end, sent, run, clock, full } = scene(
+      { a: { create: [done] }, b: busy, c: busy },
+      { first: "b", by: "weight", routes: weights },
+    );
+    full.add("a");
+    const first = begin();
+    await clock.advance(0);
+    run.stop("shutdown");
+    expect(told(await first)).toBe("released");
+    await clock.advance(10_000);
+    full.delete("a");
+    expect(await end(run.next())).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["b 1 at 0", "c 2 at 0", "b 3 at 10000", "a 4 at 10000"]);
+  });
+
+  test("by latency: of the whole work, whether its maker answers then or is polled", async () => {
+    const { begin, end, sent, another, clock, latencyOf, makers } = scene(
+      {
+        a: { create: [working("job", 100)], poll: [working("job", 29_900), done] },
+        b: { create: ["later", done] },
+        c: busy,
+      },
+      { by: "latency" },
+    );
+    expect(await end()).toBe(`made by a ${MADE}`);
+    const slow = begin(another("b"));
+    await clock.advance(0);
+    await clock.advance(10_000);
+    expect(latencyOf("b")).toBeUndefined();
+    makers["b"]?.answer(done);
+    expect(told(await slow)).toBe(`made by b ${MADE}`);
+    expect([latencyOf("a"), latencyOf("b"), latencyOf("c")]).toEqual([30_000, 10_000, undefined]);
+    const before = sent().length;
+    expect(await end(another("c"))).toBe(`made by b ${MADE}`);
+    expect(
+      sent()
+        .slice(before)
+        .map((sending) => sending[0]),
+    ).toEqual(["c", "b"]);
+  });
+
+  test("and in that which the client asks for, where it does", async () => {
+    const { end, sent } = scene(
+      { a: busy, b: busy, c: { create: [done] } },
+      { first: "b", by: "order", asks: "cost", routes: costs({ a: 0.04, b: 0.01 }) },
+    );
+    expect(await end()).toBe(`made by c ${MADE}`);
+    expect(sent()).toEqual(["b 1 at 0", "c 2 at 0"]);
+  });
+
+  test("a job that another process began says nothing of how long it takes", async () => {
+    const { end, run, latencyOf } = scene({ a: { create: [], poll: [done] } }, { by: "latency" });
+    await run.beginAttempt();
+    await run.noteJob("job");
+    expect(await end(run.next())).toBe(`made by a ${MADE}`);
+    expect(latencyOf("a")).toBeUndefined();
   });
 });
 

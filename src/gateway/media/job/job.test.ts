@@ -3,7 +3,7 @@ import { createFakeClock, type FakeClock } from "../../../../test/gateway/fake-c
 import {
   createTestFiles,
   createTestRun,
-  healthAt,
+  routingAt,
   VIDEO,
   keepingLog,
   mediaModel,
@@ -93,7 +93,7 @@ function scene(
   const doJob = createMediaJob({
     offer: () => mediaOffer([model], [maker.provider]),
     limitOf: () => 20,
-    health: healthAt(clock),
+    routing: routingAt(clock),
     assets: files,
     async fetch(url, { maxBytes, signal }, take) {
       fetched.push(url);

@@ -52,8 +52,12 @@ export function createMediaJob(parts: MediaJobParts): TaskJob {
 
 async function doJob(job: Job): Promise<TaskOutcome> {
   const end = await followJob(job);
-  if (end.state === "done") return deliver(job, end);
-  const { run, at } = job;
+  const { parts, run, at, sentMs } = job;
+  if (end.state === "done") {
+    // A job that an earlier run began has no known start.
+    if (sentMs !== undefined) parts.routing.health.made(at.key, parts.clock.steadyMs() - sentMs);
+    return deliver(job, end);
+  }
   return failed(job, failureOf(end, { run, secrets: at.provider.secrets }));
 }
 

@@ -10,17 +10,19 @@ import type { Attempt } from "../../../ledger/commands.ts";
 import type { MediaCall, MediaDone, MediaRefusal } from "../../../providers/media.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";
 import type { GridCutter } from "../../../runtime/images/grid-cutter.ts";
+import { checksum } from "../../../runtime/hash.ts";
 import { type TaskRun, TaskStop } from "../../../tasks/run/job.ts";
 import type { GuardedFetch } from "../../fetch/guarded-fetch.ts";
 import type { Offer } from "../../offer.ts";
 import type { Health } from "../../routing/health.ts";
+import type { Routing } from "../../routing/routing.ts";
 import { openMediaCall } from "./call.ts";
 import { loadInput } from "./input.ts";
 import { homeOf } from "./job-home.ts";
 import type { Timeouts } from "../../timeouts.ts";
 import { createLongTexts, type LongTexts } from "./long-texts.ts";
 import type { MediaModel } from "../admit/model.ts";
-import { taskRoutes } from "../provider.ts";
+import { inOrder, taskRoutes } from "../provider.ts";
 import { type MediaPayload, readMediaPayload } from "./payload.ts";
 import { type JobRoute, routesOfRun } from "./route.ts";
 import { jittered } from "./waits.ts";
@@ -31,8 +33,8 @@ export interface MediaJobParts {
   readonly offer: () => Offer;
   /** How many tasks the provider may run at a time. */
   readonly limitOf: (provider: MediaProvider) => number;
-  /** How the routes fare, by the calls of this process. */
-  readonly health: Pick<Health, "admit">;
+  /** Orders the routes, and knows how they fare by the calls of this process. */
+  readonly routing: Pick<Routing, "order"> & { readonly health: Pick<Health, "admit" | "made"> };
   readonly assets: Pick<Assets, "store">;
   readonly fetch: GuardedFetch;
   /** The time limits of this moment. */
@@ -64,6 +66,8 @@ export interface Job {
   inputs: ByteAccount;
   readonly texts: LongTexts;
   firstByteAtMs: number | null;
+  /** When the last attempt of this run began, by the steady clock. */
+  sentMs: number | undefined;
 }
 
 /** The progress of a job; read when the run ends. */
@@ -105,7 +109,11 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
     found.category === run.kind && found.media !== undefined;
   const model = offer.catalog.byId(run.model).find(isOfRun);
   if (payload === undefined || model === undefined) return undefined;
-  const routes = routesOfRun(run, payload, taskRoutes(offer, run.kind, run.model));
+  const { kind, by, hold } = run;
+  // Drawn by its id, so that every run of the task goes round the same way.
+  const task = { ...run, terms: { ...hold.snapshot, by }, drawKey: checksum(run.id) };
+  const found = taskRoutes(offer, kind, run.model);
+  const routes = routesOfRun(run, payload, found, (each) => inOrder(parts.routing, offer, task, each));
   if (routes === undefined) return undefined;
   const { job, provider } = homeOf(run.job, routes.at.provider);
   const progress = {
@@ -128,6 +136,7 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
     inputs: openPart(memory),
     texts: createLongTexts(),
     firstByteAtMs: null,
+    sentMs: undefined,
   };
 }
 

@@ -25,18 +25,22 @@ export interface JobRoutes {
 
 /**
  * The routes of a run. A task that a provider has, or may have, stays there: `undefined` where that is no route any
- * more. Any other begins where it was claimed for, or behind the provider that refused it last.
+ * more. Any other goes round, from where it was claimed for, or behind the provider that refused it last.
  */
 export function routesOfRun(
   run: TaskRun,
   { request }: MediaPayload,
   found: readonly TaskRoute[],
+  ordered: (routes: readonly JobRoute[]) => readonly JobRoute[],
 ): JobRoutes | undefined {
-  const routes = found.flatMap((route) => jobRoute(route, request));
+  const listed = found.flatMap((route) => jobRoute(route, request));
+  if (run.job !== null || mayBeBegun(run)) {
+    const present = listed[placeOf(run, listed)];
+    return present === undefined ? undefined : { at: present, routes: [present] };
+  }
+  const routes = ordered(listed);
   const place = placeOf(run, routes);
   const present = routes[place];
-  if (run.job !== null || mayBeBegun(run))
-    return present === undefined ? undefined : { at: present, routes: [present] };
   const first = run.attempts === 0 ? place : place + 1;
   const order = place === -1 ? routes : [...routes.slice(first), ...routes.slice(0, first)];
   const at = present ?? order[0];

@@ -39,7 +39,7 @@ const NO_PLACE: Place = { answered() {}, end() {} };
 /** Turns of the routes that can be asked for all of the request. */
 export function createTurns(job: Job): Turns {
   const { run, parts, routes } = job;
-  const { clock, random, health } = parts;
+  const { clock, random, routing } = parts;
   let turns: readonly Waiting[] = routes
     .filter(({ lacks }) => lacks === undefined)
     .map((route) => ({ route, readyMs: clock.steadyMs(), refusals: 0 }));
@@ -55,7 +55,8 @@ export function createTurns(job: Job): Turns {
         const nowMs = clock.steadyMs();
         const waits: number[] = [];
         for (const { route, readyMs } of open) {
-          const way = readyMs > nowMs ? { waitMs: readyMs - nowMs } : health.admit(route.key, route.bounds);
+          const way =
+            readyMs > nowMs ? { waitMs: readyMs - nowMs } : routing.health.admit(route.key, route.bounds);
           if ("end" in way) return { route, place: way };
           if (way.isOperators !== true) waits.push(way.waitMs);
         }

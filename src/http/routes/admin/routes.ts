@@ -29,7 +29,8 @@ const RouteSchema = Type.Object(
     until: Type.Union([Seconds, OrNull], { description: "When that state ends" }),
     failures: Type.Integer({ description: "Of the credential, in a row" }),
     latency_ms: Type.Union([Type.Integer(), OrNull], {
-      description: "Until the first byte, of late; null without a recent answer, and for images and videos",
+      description:
+        "Of late, until the first byte, or until an image or a video was made; null without a recent one",
     }),
     calls: Type.Integer({ description: "Since the start of this process" }),
     failed: Type.Integer(),

@@ -5,6 +5,7 @@ export const FAILPOINTS = [
   "hold.before_submit",
   "hold.after_commit",
   "upstream.after_headers",
+  "upstream.before_retry",
   "stream.after_chunk",
   "settle.before_submit",
   "settle.after_commit",

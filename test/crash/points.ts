@@ -36,8 +36,8 @@ export interface Watched {
 export interface Watch {
   /** A client has read an answer to its end. */
   answered?(): void;
-  /** The double has read a whole request. */
-  asked?(): void;
+  /** The double has read a whole request: the first for a chat, or a further one. */
+  asked?(call: number): void;
   stop?(): void;
 }
 
@@ -105,6 +105,9 @@ const STEPS_OF_ALLOTMENTS: readonly KillPoint[] = [
   writerFailpoint("allotments", "allotment.after_save", SHARED),
 ];
 
+/** A chat of a few is refused, and goes on elsewhere. */
+const AGAIN = { workloads: 6 } as const;
+
 /** Every moment of a request's life, in its order, and any other. */
 export const KILL_POINTS: readonly KillPoint[] = [
   {
@@ -131,6 +134,19 @@ export const KILL_POINTS: readonly KillPoint[] = [
       },
     };
   }),
+  failpoint("K5 again", "upstream.before_retry", AGAIN),
+  {
+    ...fromOutside("K5 again", "request sent again", ({ gateway, nth }) => {
+      let left = nth;
+      return {
+        asked(call) {
+          if (call > 1) left -= 1;
+          if (call > 1 && left === 0) gateway.child.kill("SIGKILL");
+        },
+      };
+    }),
+    ...AGAIN,
+  },
   failpoint("K6", "upstream.after_headers"),
   failpoint("K7", "stream.after_chunk"),
   failpoint("K8", "settle.before_submit"),

@@ -95,7 +95,7 @@ test("a log cut at any place opens, and holds every commit that was acknowledged
   }
   function mark(): void {
     // In this order: what was told is in the journal or the log, and what the journal stands on is in the log.
-    const told = station.told.map((each) => ({ ...each }));
+    const told = structuredClone(station.told);
     const journal = readJournalFiles(file);
     marks.push({ bytes: sizeOf(`${file}-wal`), journal, told });
   }
@@ -114,8 +114,11 @@ test("a log cut at any place opens, and holds every commit that was acknowledged
     await (await keepBooks({ file: copy })).close();
     const books = await readBooks({ file: copy });
     expect([bytes, faultsOfBooks(books)]).toEqual([bytes, []]);
-    // What began later may stand in the books as well: only what is missing is a fault.
-    const missing = faultsOfTold(books, told).filter((fault) => !/without answer$|nobody asked/.test(fault));
+    // What began later may stand in the books as well, and notes of holds are not made durable: only what is missing
+    // is a fault.
+    const missing = faultsOfTold(books, told).filter(
+      (fault) => !/without answer$|nobody asked|a hold$/.test(fault),
+    );
     expect([bytes, missing]).toEqual([bytes, []]);
   }
   expect(marks.some((known) => known.told.length > 0 && known.bytes < whole)).toBe(true);

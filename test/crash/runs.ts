@@ -11,7 +11,8 @@ import {
   type Station,
   urlUnlessKilled,
 } from "./station.ts";
-import { answerOf, runWorkload } from "./workload.ts";
+import { type Way, wayOfRow } from "./told.ts";
+import { answerTo, runWorkload } from "./workload.ts";
 
 /** What the runs at one point came to. */
 export interface RunCount {
@@ -37,8 +38,8 @@ export interface Lane {
   /** What to die at next; told whether the step before it came to its passing. */
   readonly steps: Steps;
   readonly seed: number;
-  /** Told each model that served. */
-  readonly served: Set<string>;
+  /** Told each way that served. */
+  readonly served: Set<Way>;
   /** Where runs at a point are counted. */
   countOf(point: KillPoint): RunCount;
 }
@@ -71,7 +72,7 @@ export async function runLane(lane: Lane): Promise<string[]> {
     }
     if (broken.length === 0) await lookAgain(station, look);
     const { requests } = await readBooks(station.place.place);
-    for (const { model } of requests) lane.served.add(model);
+    for (const way of requests.map(wayOfRow)) if (way !== undefined) lane.served.add(way);
     return broken;
   } finally {
     await station.remove();
@@ -99,8 +100,9 @@ async function runOnce(
   if (url === undefined) return true;
   const watch: Watch = point.watch?.({ station, gateway, url, nth, chance: random() }) ?? {};
   station.double.handle((request) => {
-    watch.asked?.();
-    return answerOf(request);
+    const { answer, call } = answerTo(request, station.told);
+    watch.asked?.(call);
+    return answer;
   });
   let code: number | undefined;
   void gateway.exited().then((exitCode) => (code = exitCode));

@@ -4,8 +4,18 @@ import type { TestEngine, TestPlace } from "../gateway/engines.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/process.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { faultsOfBooks, readBooks, withBooks } from "./books.ts";
-import { FALLBACK, faultsOfTold, MODEL, RATES, type Tenant, type Told } from "./told.ts";
-import { admin, answerOf, sendGrant } from "./workload.ts";
+import {
+  FALLBACK,
+  faultsOfTold,
+  MODEL,
+  SECOND,
+  SECOND_PATH,
+  type Tenant,
+  type Told,
+  type Way,
+  WAYS,
+} from "./told.ts";
+import { admin, answerTo, sendGrant } from "./workload.ts";
 
 /** The admin token of every station. */
 export const ADMIN_TOKEN = "adm-crash-0123456789abcdef";
@@ -13,18 +23,32 @@ export const ADMIN_TOKEN = "adm-crash-0123456789abcdef";
 /** Credits that each of the three accounts begins with: never short of any, so that no chat is refused. */
 const CREDITS = 100_000;
 
-const routeOf = (model: string): string => {
-  const [input, output] = RATES[model]?.cost ?? [];
-  return `routes: [{ provider: openai, cost: { input: ${Number(input) / 1e4}, output: ${Number(output) / 1e4} } }]`;
-};
+/** The routes of a model by the ways over it. */
+const routesOf = (...ways: readonly Way[]): object[] =>
+  ways.map((way) => {
+    const { provider, cost } = WAYS[way];
+    const [input, output] = cost.map((rate) => Number(rate) / 1e4);
+    return { provider, upstream_id: WAYS[way].model.split("/")[1], cost: { input, output } };
+  });
 
-const SETTINGS = `
-timeouts: { process_lease_seconds: 1 }
-routing:
-  models:
-    ${MODEL}: { ${routeOf(MODEL)}, fallback: [${FALLBACK}] }
-    ${FALLBACK}: { ${routeOf(FALLBACK)} }
-`;
+/** Every chat goes its own way, whatever became of others: no route is left alone, and each may be tried again. */
+const settingsAt = (url: string): object => ({
+  timeouts: { process_lease_seconds: 1 },
+  providers: {
+    [SECOND]: {
+      base_url: `${url}${SECOND_PATH}`,
+      models: [{ id: "crash/second", prices: { input: 0, output: 0 } }],
+    },
+  },
+  routing: {
+    breaker_failures: 0,
+    retry_budget: 1,
+    models: {
+      [MODEL]: { routes: routesOf("first", "second"), fallback: [FALLBACK] },
+      [FALLBACK]: { routes: routesOf("fallback") },
+    },
+  },
+});
 
 /** One installation that dies and is started again and again on the same store. */
 export interface Station {
@@ -44,15 +68,17 @@ export interface Station {
 export async function openStation(engine: TestEngine): Promise<Station> {
   const folder = temporaryFolder();
   const settings = join(folder.path, "switchyard.yaml");
-  writeFileSync(settings, SETTINGS);
   const place = await engine.newPlace();
   const double = await startUpstreamDouble();
-  double.handle(answerOf);
+  writeFileSync(settings, JSON.stringify(settingsAt(double.url)));
   const running = new Set<GatewayProcess>();
   const told: Told[] = [];
+  double.handle((request) => answerTo(request, told).answer);
 
   const start = (environment: Readonly<Record<string, string>> = {}): GatewayProcess => {
     const gateway = startProcess({
+      // Where books are on a server, what the dead one had in memory is noted there.
+      SWITCHYARD_HOME: join(folder.path, "home"),
       ...place.environment,
       SWITCHYARD_CONFIG: settings,
       SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN,
@@ -134,24 +160,30 @@ export async function openAccounts(url: string, credits = CREDITS): Promise<Tena
 
 type Target = { readonly url: string; readonly adminToken: string };
 
-/** How long holds of a dead process may stay: on PostgreSQL until its lease of a second has run out and some. */
+/** How long a dead process and its holds may stay: on PostgreSQL until its lease of a second has run out and some. */
 const RELEASE_MS = 20_000;
 
 async function verify(place: TestPlace, target: Target, told: Told[]): Promise<string[]> {
-  if (!(await released(place.place))) return ["holds of the dead process are still there"];
+  if (!(await released(place.place, target))) return ["holds of the dead process are still there"];
   const faults = [...(await repeatGrants(target, told)), ...(await audit(target))];
   const books = await readBooks(place.place);
-  faults.push(...faultsOfBooks(books), ...faultsOfTold(books, told));
+  faults.push(...faultsOfBooks(books), ...faultsOfTold(books, told, "url" in place.place));
   return [...faults, ...(await tryKeys(target, told, books))];
 }
 
-async function released(place: TestPlace["place"]): Promise<boolean> {
+/**
+ * Waits until nothing is held, in tables or in memory, and the dead processes are forgotten: then all that they had open
+ * has ended, also what only their notes knew of.
+ */
+async function released(place: TestPlace["place"], target: Target): Promise<boolean> {
   const untilMs = performance.now() + RELEASE_MS;
   while (performance.now() < untilMs) {
-    const open = await withBooks(place, (database) =>
-      database.selectFrom("holds").select("id").where("state", "=", "held").limit(1).execute(),
+    const accounts = await admin(target, "GET", "/accounts");
+    const { data = [] } = (accounts?.json ?? {}) as { data?: readonly { readonly held: number }[] };
+    const processes = await withBooks(place, (database) =>
+      database.selectFrom("processes").select("boot_id").execute(),
     );
-    if (open.length === 0) return true;
+    if (data.length > 0 && data.every(({ held }) => held === 0) && processes.length === 1) return true;
     await Bun.sleep(20);
   }
   return false;

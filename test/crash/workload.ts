@@ -5,10 +5,12 @@ import { chatAnswer, chatStreamAnswer } from "../upstream/chat-bytes.ts";
 import { finAt } from "../upstream/faults.ts";
 import type { SeenRequest } from "../upstream/seen-request.ts";
 import { sseData } from "../upstream/sse-bytes.ts";
-import { FALLBACK, MODEL, type Tenant, type Told, type ToldChat } from "./told.ts";
+import { FALLBACK, MODEL, SECOND_PATH, type Tenant, type Told, type ToldChat, type Way } from "./told.ts";
 
 /** What a chat asks of the double; it travels as the message's text, so that the answer follows from the request. */
 interface ChatPlan {
+  /** Tells chats apart. */
+  readonly label: string;
   readonly stream: boolean;
   readonly words: number;
   readonly prompt: number;
@@ -16,22 +18,39 @@ interface ChatPlan {
   /** Between two events of a stream, or before a plain answer. */
   readonly pauseMs: number;
   readonly fault: "none" | "status" | "cut";
-  /** The server of the model refuses it, so that the fallback serves. */
-  readonly falls: boolean;
+  /** Who refuses it: the model's first route, so that the second serves, or both, so that the other model does. */
+  readonly refusedBy: "none" | "first" | "both";
   /** The client leaves: at once, or after the first bytes. */
   readonly leaves: "never" | "at once" | "after first bytes";
 }
 
-/** The answer of the double to a chat of a workload. */
-export function answerOf(request: SeenRequest): Answer {
+/** The answer of the double to a call for a chat, which the journal has from here on, and which call for it this is. */
+export function answerTo(
+  request: SeenRequest,
+  told: readonly Told[],
+): { readonly answer: Answer; readonly call: number } {
   const body = request.json() as {
     readonly model: string;
     readonly messages: readonly { readonly content: string }[];
   };
   const plan = JSON.parse(body.messages[0]?.content ?? "{}") as ChatPlan;
-  if (plan.falls && !FALLBACK.endsWith(body.model))
-    return jsonAnswer(429, { error: { message: "too many" } });
-  if (plan.fault === "status") return jsonAnswer(500, { error: { message: "broken", type: "server_error" } });
+  const way = wayOf(request.target, body.model);
+  const calls = told.find(
+    (entry): entry is ToldChat => entry.kind === "chat" && entry.label === plan.label,
+  )?.calls;
+  return { answer: answerOf(plan, way), call: calls?.push(way) ?? 0 };
+}
+
+function wayOf(target: string, model: string): Way {
+  if (target.startsWith(SECOND_PATH)) return "second";
+  return FALLBACK.endsWith(`/${model}`) ? "fallback" : "first";
+}
+
+function answerOf(plan: ChatPlan, way: Way): Answer {
+  const { fault, refusedBy } = plan;
+  const isRefused = way === "first" ? refusedBy !== "none" : way === "second" && refusedBy === "both";
+  if (isRefused) return jsonAnswer(429, { error: { message: "too many" } });
+  if (fault === "status") return jsonAnswer(500, { error: { message: "broken", type: "server_error" } });
   const form = {
     words: Array.from({ length: plan.words }, (_, i) => `word${i} `),
     usage: {
@@ -42,22 +61,25 @@ export function answerOf(request: SeenRequest): Answer {
   };
   if (!plan.stream) {
     const answer = chatAnswer(form, { marks: [{ at: "start", pauseMs: plan.pauseMs }] });
-    return plan.fault === "cut" ? finAt(answer, "head-end") : answer;
+    return fault === "cut" ? finAt(answer, "head-end") : answer;
   }
   const answer = chatStreamAnswer(form, { pauseMs: plan.pauseMs });
-  return plan.fault === "cut" ? finAt(answer, 600) : answer;
+  return fault === "cut" ? finAt(answer, 600) : answer;
 }
+
+let goodChats = 0;
 
 /** A chat that ends well unless the gateway is killed. */
 export function goodChat(stream: boolean): ChatPlan {
   return {
+    label: `good-${(goodChats += 1)}`,
     stream,
     words: 4,
     prompt: 21,
     completion: 7,
     pauseMs: 2,
     fault: "none",
-    falls: false,
+    refusedBy: "none",
     leaves: "never",
   };
 }
@@ -95,24 +117,26 @@ function planOne(workload: Workload): () => Promise<void> {
   const kind = random();
   const label = Math.floor(random() * 1e15).toString(36);
   const amount = BigInt(1 + Math.floor(random() * 5_000_000));
-  const plan = planChat(random);
+  const plan = planChat(label, random);
   if (kind < 0.7) return () => chat(workload, tenant, plan);
   if (kind < 0.85) return () => grant(workload, tenant, `crash-${label}`, amount);
   if (kind < 0.93) return () => issue(workload, tenant, label);
   return () => revokeLatest(workload);
 }
 
-function planChat(random: () => number): ChatPlan {
+function planChat(label: string, random: () => number): ChatPlan {
   const leaving = random();
   const failing = random();
+  const refusing = random();
   return {
+    label,
     stream: random() < 0.6,
     words: 1 + Math.floor(random() * 8),
     prompt: 5 + Math.floor(random() * 40),
     completion: 1 + Math.floor(random() * 40),
     pauseMs: Math.floor(random() * 4),
     fault: failing < 0.08 ? "status" : failing < 0.16 ? "cut" : "none",
-    falls: random() < 0.2,
+    refusedBy: refusing < 0.1 ? "both" : refusing < 0.25 ? "first" : "none",
     leaves: leaving < 0.1 ? "at once" : leaving < 0.2 ? "after first bytes" : "never",
   };
 }
@@ -121,10 +145,19 @@ function pick<Item>(items: readonly Item[], random: () => number): Item {
   return items[Math.floor(random() * items.length)] as Item;
 }
 
+/** The ways that are tried for it, where none is cut short. */
+function waysOf({ fault, refusedBy }: ChatPlan): readonly Way[] {
+  if (fault === "status" || refusedBy === "both") return ["first", "second", "fallback"];
+  return refusedBy === "first" ? ["first", "second"] : ["first"];
+}
+
 /** One chat: what it was told stands in the journal from before it was sent. */
 export async function chat(workload: Workload, tenant: Tenant, plan: ChatPlan): Promise<void> {
   const told: ToldChat = {
     kind: "chat",
+    label: plan.label,
+    ways: waysOf(plan),
+    calls: [],
     account: tenant.account,
     requestId: undefined,
     status: undefined,

@@ -3,7 +3,7 @@ import { type ChargeLine, chargeLines } from "../../core/money/charge-lines.ts";
 import { TOKEN_BUCKETS } from "../../core/money/price.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import type { Database, HoldsTable, RequestsTable } from "../../db/schema.ts";
-import { readRules, readTaskTerms, type Terms } from "../../ledger/reads/task-hold.ts";
+import { readRules, readTaskTerms, type TaskTerms } from "../../ledger/reads/task-hold.ts";
 import { type EntryView, entryView } from "./entries.ts";
 import { readUsage, type RequestView, requestView } from "./requests.ts";
 
@@ -91,7 +91,7 @@ type Priced = Pick<RequestsTable, "usage" | "charge" | "price_version" | "admitt
 /** The charge of a request, made again from its usage by the prices of then. */
 export function linesOf(row: Priced): readonly LineView[] {
   // A request is priced by the moment of its admission.
-  const { pricedAtMs, facts }: Terms =
+  const { pricedAtMs, facts }: TaskTerms =
     row.terms === null ? { pricedAtMs: Number(row.admitted_at_ms) } : readTaskTerms(row.terms);
   const lines = chargeLines({
     usage: { ...NO_USAGE, ...readUsage(row.usage) },

@@ -169,10 +169,12 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     return next && this.#sendUntilAnswered(next, stream);
   }
 
-  #nextAfter(error: Error): Promise<PreparedCall<Format> | undefined> {
+  async #nextAfter(error: Error): Promise<PreparedCall<Format> | undefined> {
     const { signal } = this.#controller;
     this.#isBetween = !signal.aborted;
-    return this.#tries.next(error, this.#answered, signal);
+    const next = await this.#tries.next(error, this.#answered, signal);
+    if (next !== undefined) this.#parts.services.failpoint("upstream.before_retry");
+    return next;
   }
 
   async #sendUntilAnswered(first: PreparedCall<Format>, stream: boolean): Promise<UpstreamAnswer> {

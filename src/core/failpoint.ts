@@ -31,6 +31,7 @@ export const FAILPOINTS = [
   "task.after_submit",
   "task.claimed",
   "task.attempted",
+  "task.moved",
   "task.sent",
   "task.refused",
   "task.job_noted",

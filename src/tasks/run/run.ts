@@ -207,6 +207,7 @@ class OneRun implements Run {
         this.#attempts = attempt;
         this.#provider = at?.provider ?? this.#provider;
         failpoint("task.attempted");
+        if ("to" in to) failpoint("task.moved");
         // A stopped run must not send.
         signal.throwIfAborted();
         return "begun";

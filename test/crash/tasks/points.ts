@@ -26,6 +26,13 @@ const atWriter = (rows: string, name: FailpointName): TaskPoint => ({
   environment: (nth) => ({ SWITCHYARD_WRITER_FAILPOINT: `${name}:kill:${nth}` }),
 });
 
+const ANY_MOMENT: TaskPoint = {
+  rows: "K13 to K27",
+  name: "any moment",
+  environment: () => ({}),
+  from: "clock",
+};
+
 /** Every step of a task, in its order. */
 export const TASK_POINTS: readonly TaskPoint[] = [
   at("K13", "task.before_submit"),
@@ -46,5 +53,19 @@ export const TASK_POINTS: readonly TaskPoint[] = [
   at("K27", "task.before_cancel"),
   at("K28", "task.sweeping", { overdue: "deadlines" }),
   at("K30", "files.forgotten", { overdue: "files" }),
-  { rows: "K13 to K27", name: "any moment", environment: () => ({}), from: "clock" },
+  ANY_MOMENT,
+];
+
+/**
+ * Every step of a task that its first route refuses: from there to the second, and what follows.
+ */
+export const SECOND_ROUTE_POINTS: readonly TaskPoint[] = [
+  at("K16", "task.attempted"),
+  // The refusal is lost with the process: whether the first has it is not known.
+  at("K17", "task.sent"),
+  at("K16 again", "task.refused"),
+  at("K16 again", "task.moved"),
+  at("K18", "task.job_noted"),
+  at("K24", "task.before_finish"),
+  ANY_MOMENT,
 ];

@@ -6,16 +6,25 @@ import { openForWriting } from "../../../src/db/sqlite-file.ts";
 import { Client } from "pg";
 import type { TestEngine, TestPlace } from "../../gateway/engines.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../../gateway/process.ts";
-import { startDashscopeDouble } from "../../upstream/media/dashscope-double.ts";
+import { DOUBLES, environmentOf, type Vendor } from "../../upstream/media/doubles.ts";
 import type { Accepted, MediaDouble } from "../../upstream/media/media-double.ts";
 import { withBooks } from "../books.ts";
 import { ADMIN_TOKEN, kill, openAccounts } from "../station.ts";
 import type { Tenant } from "../told.ts";
-import { scriptOf, type ToldTask } from "./workload.ts";
+import { BUSY, labelIn, scriptOf, type ToldTask } from "./workload.ts";
 
-/** One installation with a provider of images and videos, that dies and is started again on the same store. */
-export interface TaskStation {
+/** A provider of images and videos that outlives the gateway. */
+export interface Maker {
+  readonly provider: Vendor;
   readonly double: MediaDouble;
+  /** How often it was asked for each task, by the task's label. */
+  readonly asked: ReadonlyMap<string, number>;
+}
+
+/** One installation with makers of images and videos, that dies and is started again on the same store. */
+export interface TaskStation {
+  /** In the order of the models' routes. */
+  readonly makers: readonly Maker[];
   readonly place: TestPlace;
   readonly tenants: readonly Tenant[];
   /** What all clients were told, over all runs. */
@@ -28,24 +37,44 @@ export type TaskRow = Selectable<Tables["tasks"]>;
 
 const UPSTREAM_KEY = "sk-upstream-0123456789";
 
-/** Makes an installation, and kills its first process. */
-export async function openTaskStation(engine: TestEngine): Promise<TaskStation> {
+/** A maker; the first of the routes refuses tasks that are to find it busy, each once. */
+async function openMaker(provider: Vendor, isFirst: boolean): Promise<Maker> {
+  const double = await DOUBLES[provider](UPSTREAM_KEY);
+  const asked = new Map<string, number>();
+  double.decide((work) => scriptOf(promptOf(work)));
+  double.instead((request) => {
+    const label = labelIn(request);
+    if (label === undefined) return undefined;
+    const times = (asked.get(label) ?? 0) + 1;
+    asked.set(label, times);
+    return isFirst && times === 1 && label.includes("busy") ? BUSY : undefined;
+  });
+  return { provider, double, asked };
+}
+
+/** Makes an installation whose models have so many routes, and kills its first process. */
+export async function openTaskStation(engine: TestEngine, routes: 1 | 2): Promise<TaskStation> {
   const folder = temporaryFolder();
   const place = await engine.newPlace();
-  const double = await startDashscopeDouble(UPSTREAM_KEY);
-  double.decide((work) => scriptOf(promptOf(work)));
+  const vendors = (["dashscope", "fal"] as const).slice(0, routes);
+  const makers = await Promise.all(vendors.map((vendor, i) => openMaker(vendor, i === 0)));
   const settings = join(folder.path, "switchyard.yaml");
+  const hosts = makers.map(({ double }) => new URL(double.files.url).host);
   writeFileSync(
     settings,
     [
       "timeouts: { process_lease_seconds: 1 }",
+      // The second route has room for all that the first refuses: else the first is asked again.
       // In a store of its own a dead process is known at once; in a shared one its lease has to run out first. A shorter
       // one would be lost by a living process too, on a machine that is busy enough.
-      `tasks: { lease_seconds: ${engine.name === "sqlite" ? 30 : 5}, running_per_provider: 3 }`,
-      `outbound: { allowed_hosts: ["${new URL(double.files.url).host}"] }`,
+      `tasks: { lease_seconds: ${engine.name === "sqlite" ? 30 : 5}, running_per_provider: 3, running_at: { fal: 20 } }`,
+      `outbound: { allowed_hosts: ${JSON.stringify(hosts)} }`,
+      // Each task meets the first route for itself.
+      "routing: { breaker_failures: 0 }",
       "",
     ].join("\n"),
   );
+  const vendorsThere = makers.map(({ provider, double }) => environmentOf(provider, double, UPSTREAM_KEY));
   const running = new Set<GatewayProcess>();
   const start = (environment: Readonly<Record<string, string>> = {}): GatewayProcess => {
     const gateway = startProcess({
@@ -53,8 +82,7 @@ export async function openTaskStation(engine: TestEngine): Promise<TaskStation> 
       ...place.environment,
       SWITCHYARD_CONFIG: settings,
       SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN,
-      DASHSCOPE_API_KEY: UPSTREAM_KEY,
-      DASHSCOPE_BASE_URL: double.baseUrl,
+      ...Object.assign({}, ...vendorsThere),
       ...environment,
     });
     running.add(gateway);
@@ -65,14 +93,14 @@ export async function openTaskStation(engine: TestEngine): Promise<TaskStation> 
   const tenants = await openAccounts(await first.ready(), 1_000_000);
   await kill(first);
   return {
-    double,
+    makers,
     place,
     tenants,
     told: [],
     start,
     async remove() {
       for (const gateway of running) await kill(gateway);
-      await double.close();
+      for (const { double } of makers) await double.close();
       await place.remove();
       folder.remove();
     },

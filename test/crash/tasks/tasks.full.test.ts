@@ -4,7 +4,7 @@ import { LONG, SEED } from "../../runs.ts";
 import { seededRandom } from "../../upstream/cuts.ts";
 import { fileAnswer } from "../../upstream/media/result-files.ts";
 import { buryIfDead, kill, KILLED, urlUnlessKilled } from "../station.ts";
-import { TASK_POINTS, type TaskPoint } from "./points.ts";
+import { SECOND_ROUTE_POINTS, TASK_POINTS, type TaskPoint } from "./points.ts";
 import { makeOverdue, openTaskStation, readTasks, type TaskStation } from "./station.ts";
 import { noteDoubts, verifyTasks } from "./verify.ts";
 import { planTasks, runTask } from "./workload.ts";
@@ -14,6 +14,7 @@ import { planTasks, runTask } from "./workload.ts";
 
 interface Row {
   readonly point: TaskPoint;
+  readonly routes: number;
   readonly engine: string;
   runs: number;
   fired: number;
@@ -23,16 +24,19 @@ const table: Row[] = [];
 
 afterAll(() => {
   if (!LONG && process.env.SWITCHYARD_TEST_TABLE !== "1") return;
-  const cells = table.map(({ point, engine, runs, fired }) =>
+  const cells = table.map(({ point, routes, engine, runs, fired }) =>
     [
       point.rows.padEnd(18),
       point.name.padEnd(24),
+      `${routes}`.padStart(6),
       engine.padEnd(9),
       `${runs}`.padStart(5),
       `${fired}`.padStart(6),
     ].join(" "),
   );
-  console.log(["rows               kill point               engine     runs  fired", ...cells].join("\n"));
+  console.log(
+    ["rows               kill point               routes engine     runs  fired", ...cells].join("\n"),
+  );
 });
 
 /** Passings of a point that are died at. */
@@ -58,10 +62,10 @@ async function dieOnce(
   point: TaskPoint,
   { nth, run }: { readonly nth: number; readonly run: string },
 ): Promise<{ readonly fired: boolean; readonly faults: readonly string[] }> {
-  const { place, double, tenants, told } = station;
+  const { place, makers, tenants, told } = station;
   const random = seededRandom(SEED * 1_000_003 + Number(run.replace(/\D/g, "")));
   if (point.overdue === "files") await makeOverdue(place.place, "files");
-  const plans = planTasks(run, random);
+  const plans = planTasks(run, random, makers.length);
   const runAll = (url: string): Promise<unknown> =>
     Promise.all(plans.map((plan, i) => runTask({ url, ...tenants[i % tenants.length]! }, plan, told)));
   if (point.overdue === "deadlines") {
@@ -76,13 +80,14 @@ async function dieOnce(
   }
   const gateway = station.start(point.environment(nth));
   let files = 0;
-  double.files.handle(({ target }) => {
-    const [, kind = "missing", seed = "0"] = /^\/([a-z_]+)\/(\d+)/.exec(target) ?? [];
-    files += 1;
-    const half = point.from === "file" && files === nth;
-    if (half) setTimeout(() => gateway.child.kill("SIGKILL"), 50);
-    return fileAnswer(half ? "stall" : (kind as "image" | "video"), Number(seed));
-  });
+  for (const { double } of makers)
+    double.files.handle(({ target }) => {
+      const [, kind = "missing", seed = "0"] = /^\/([a-z_]+)\/(\d+)/.exec(target) ?? [];
+      files += 1;
+      const half = point.from === "file" && files === nth;
+      if (half) setTimeout(() => gateway.child.kill("SIGKILL"), 50);
+      return fileAnswer(half ? "stall" : (kind as "image" | "video"), Number(seed));
+    });
   const url = await urlUnlessKilled(gateway);
   if (point.from === "clock") setTimeout(() => gateway.child.kill("SIGKILL"), random() * ANY_MOMENT_MS);
   if (url !== undefined && point.overdue === undefined) {
@@ -119,12 +124,16 @@ async function someWait(place: TestPlace["place"]): Promise<void> {
   }
 }
 
-async function runLane(engine: TestEngine, points: readonly TaskPoint[], lane: number): Promise<string[]> {
-  const station = await openTaskStation(engine);
+async function runLane(
+  engine: TestEngine,
+  points: readonly TaskPoint[],
+  { lane, routes }: { readonly lane: number; readonly routes: 1 | 2 },
+): Promise<string[]> {
+  const station = await openTaskStation(engine, routes);
   const broken: string[] = [];
   try {
     for (const [i, point] of points.entries()) {
-      const row: Row = { point, engine: engine.name, runs: 0, fired: 0 };
+      const row: Row = { point, routes, engine: engine.name, runs: 0, fired: 0 };
       table.push(row);
       for (const [j, nth] of passingsOf(point).entries()) {
         const { fired, faults } = await dieOnce(station, point, { nth, run: `${lane}0${i}0${j}` });
@@ -142,18 +151,28 @@ async function runLane(engine: TestEngine, points: readonly TaskPoint[], lane: n
 }
 
 /** Rows that are tried on PostgreSQL in any case. */
-const SHARED_ROWS = /K13|K14|K15|K17|K18|K24/;
+const SHARED_ROWS = /K13|K14|K15|K16 again|K17|K18|K24/;
 
 describeOnEngines("a gateway with tasks, killed", (engine: TestEngine) => {
-  // On a server a lease has to run out after each death, and what differs from the embedded store is how a batch is written.
-  const points = TASK_POINTS.filter(({ rows }) => LONG || engine.name === "sqlite" || SHARED_ROWS.test(rows));
-  const lanes = Array.from({ length: LANES }, (_, lane) => points.filter((_point, i) => i % LANES === lane));
-  test(
-    "at every step of a task",
-    async () => {
-      const broken = await Promise.all(lanes.map((points, lane) => runLane(engine, points, lane + 1)));
-      expect(broken.flat()).toEqual([]);
-    },
-    LONG ? 3_600_000 : 600_000,
-  );
+  for (const [name, all, routes] of [
+    ["at every step of a task", TASK_POINTS, 1],
+    ["at every step of a task that goes to a second route", SECOND_ROUTE_POINTS, 2],
+  ] as const) {
+    // On a server a lease has to run out after each death, and what differs from the embedded store is how a batch is
+    // written.
+    const points = all.filter(({ rows }) => LONG || engine.name === "sqlite" || SHARED_ROWS.test(rows));
+    const lanes = Array.from({ length: LANES }, (_, lane) =>
+      points.filter((_point, i) => i % LANES === lane),
+    );
+    test(
+      name,
+      async () => {
+        const broken = await Promise.all(
+          lanes.map((points, lane) => runLane(engine, points, { lane: lane + 1, routes })),
+        );
+        expect(broken.flat()).toEqual([]);
+      },
+      LONG ? 3_600_000 : 600_000,
+    );
+  }
 });

@@ -1,3 +1,4 @@
+import { mayBeBegun } from "../../../src/core/task.ts";
 import { contentHash } from "../../../src/runtime/hash.ts";
 import { faultsOfBooks, readBooks } from "../books.ts";
 import { ADMIN_TOKEN } from "../station.ts";
@@ -8,12 +9,13 @@ import { ask, pathOf, priceOf, type ToldTask } from "./workload.ts";
 /** How long tasks may take to end once somebody runs them again. */
 const END_MS = 60_000;
 
-/** For tasks in these states when the gateway died it is unknown whether the provider has them. */
+/** Notes of tasks, as they stood when the gateway died, where it is not known whether a provider has them. */
 export function noteDoubts(told: readonly ToldTask[], atDeath: readonly TaskRow[]): void {
-  const doubtful = atDeath.filter(
-    ({ state, attempts, job }) => state === "running" && attempts === 1n && job === null,
-  );
-  for (const entry of told) if (doubtful.some(({ id }) => id === entry.id)) entry.inDoubt = true;
+  for (const row of atDeath) {
+    if (row.state !== "running" || row.job !== null || !mayBeBegun(row)) continue;
+    const entry = told.find(({ id }) => id === row.id);
+    if (entry !== undefined && row.provider !== null) entry.inDoubtAt = row.provider;
+  }
 }
 
 /** After a start: waits until every task has ended, then returns what is wrong. */
@@ -57,22 +59,39 @@ function faultsOfEnds(
 }
 
 /**
- * The provider took a task once; a second time only where the gateway died after it was sent and before its answer was
- * written down: the one gap, which no provider without a key of ours can close.
+ * A provider is asked for a task once; a second time only where the gateway died after it was about to be sent there
+ * and before its answer was written down: the one gap, which no provider without a key of ours can close. The second is
+ * asked where the first surely took no work, and nowhere else. No provider is asked before that is in the books.
  */
-function faultsOfWork({ double, told }: TaskStation, rows: readonly TaskRow[]): string[] {
-  const taken = Map.groupBy(double.accepted, promptOf);
-  return told.flatMap(({ id, plan, inDoubt }) => {
-    const times = taken.get(plan.label)?.length ?? 0;
+function faultsOfWork({ makers, told }: TaskStation, rows: readonly TaskRow[]): string[] {
+  return told.flatMap(({ id, plan, inDoubtAt }) => {
+    const asked = makers.map((maker) => maker.asked.get(plan.label) ?? 0);
+    const taken = makers.map(
+      ({ double }) => double.accepted.filter((work) => promptOf(work) === plan.label).length,
+    );
+    const what = `${plan.label} was asked for ${asked.join(" and ")} times, and taken ${taken.join(" and ")} times`;
     const row = rows.find((each) => each.id === id);
-    if (row === undefined) return times > 2 ? [`${plan.label} was sent ${times} times`] : [];
+    if (row === undefined) return sum(asked) > 1 + makers.length ? [what] : [];
     const faults: string[] = [];
-    if (times > (inDoubt ? 2 : 1)) faults.push(`${plan.label} was sent ${times} times`);
-    const known = row.attempts - row.refusals;
-    if (times > known) faults.push(`${plan.label} was sent ${times} times, ${known} are known`);
-    if (row.state === "cancelled" && times > 0) faults.push(`${plan.label} is cancelled and was sent`);
+    const most = makers.map(({ provider }) => (inDoubtAt === provider ? 2 : 1));
+    if (asked.some((times, i) => times > (most[i] as number))) faults.push(what);
+    if (BigInt(sum(asked)) > row.attempts) faults.push(`${what}, where ${row.attempts} attempts are known`);
+    if (BigInt(sum(taken)) > row.attempts - row.refusals)
+      faults.push(`${what}, where ${row.refusals} of ${row.attempts} attempts were refused`);
+    if (row.state === "cancelled" && sum(asked) > 0) faults.push(`${what}, and is cancelled`);
+    if (row.state !== "completed") return faults;
+    const [first] = makers;
+    const isSecond = plan.busy && inDoubtAt !== first?.provider;
+    if (makers[isSecond ? 1 : 0]?.provider !== row.provider)
+      faults.push(`${what}, and made by ${row.provider}`);
+    const byOthers = isSecond ? asked[0] !== 1 : sum(asked.slice(1)) > 0;
+    if (byOthers) faults.push(`${what}, and is one for the ${isSecond ? "second" : "first"}`);
     return faults;
   });
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((all, count) => all + count, 0);
 }
 
 async function faultsOfTold(

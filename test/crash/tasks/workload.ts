@@ -1,5 +1,7 @@
 import { parseCredits } from "../../../src/core/money/credits.ts";
+import { type Answer, jsonAnswer } from "../../upstream/answer.ts";
 import type { WorkScript } from "../../upstream/media/media-double.ts";
+import type { SeenRequest } from "../../upstream/seen-request.ts";
 
 /** A task that a client asks for; its label is the prompt, by which the double knows it again. */
 export interface TaskPlan {
@@ -10,6 +12,8 @@ export interface TaskPlan {
   /** The answer waits for the end. Images only. */
   readonly waits: boolean;
   readonly fails: boolean;
+  /** The provider of the first route refuses it once. */
+  readonly busy: boolean;
   /** The client asks at once for it to be cancelled. */
   readonly cancels: boolean;
 }
@@ -24,8 +28,8 @@ export interface ToldTask {
   /** The end that was read, and what it was said to cost, in micro-credits. */
   end: string | undefined;
   credit: bigint | undefined;
-  /** The gateway died while it was unknown whether the provider had it. */
-  inDoubt: boolean;
+  /** The provider of which it was unknown whether it has the task when the gateway died; absent: none. */
+  inDoubtAt?: string;
 }
 
 /** What a client asks with. */
@@ -49,7 +53,7 @@ export function scriptOf(label: string): WorkScript {
 }
 
 /** Plans of one run: every kind of task, so that each step is come to by some of them. */
-export function planTasks(run: string, random: () => number): readonly TaskPlan[] {
+export function planTasks(run: string, random: () => number, routes: number): readonly TaskPlan[] {
   const kinds: readonly Partial<TaskPlan>[] = [
     { kind: "video" },
     { kind: "image", n: 1 + Math.floor(random() * 4) },
@@ -59,13 +63,26 @@ export function planTasks(run: string, random: () => number): readonly TaskPlan[
     { kind: "video", cancels: true },
     { kind: "image", cancels: true },
   ];
-  return kinds.map((each, i) => planOf(each, `${run}-${i}`));
+  // Where there is a second route, all but the last need it.
+  return kinds.map((each, i) => planOf({ ...each, busy: routes > 1 && i < kinds.length - 1 }, `${run}-${i}`));
 }
 
 function planOf(given: Partial<TaskPlan>, name: string): TaskPlan {
-  const label = `${given.fails === true ? "fails" : "good"}-${name}`;
-  return { label, kind: "image", n: 1, waits: false, fails: false, cancels: false, ...given };
+  const label = `${given.fails === true ? "fails" : "good"}-${given.busy === true ? "busy" : "free"}-${name}`;
+  return { label, kind: "image", n: 1, waits: false, fails: false, busy: false, cancels: false, ...given };
 }
+
+/** The label of a task in a request to a provider; `undefined` where it begins none. */
+export function labelIn({ method, bodyText }: SeenRequest): string | undefined {
+  return method === "POST" ? /(?:good|fails)-(?:busy|free)-\d+-\d+/.exec(bodyText)?.[0] : undefined;
+}
+
+/** The first answer to a task that finds its provider busy. */
+export const BUSY: Answer = jsonAnswer(429, {
+  code: "Throttling",
+  message: "Too many.",
+  request_id: "double",
+});
 
 const PATHS = { image: "/api/v1/images/generations", video: "/api/v1/videos" } as const;
 const MODELS = { image: "alibaba/qwen-image-2.0", video: "alibaba/wan-2.6" } as const;
@@ -79,7 +96,6 @@ export async function runTask(client: TaskClient, plan: TaskPlan, journal: ToldT
     cancel: undefined,
     end: undefined,
     credit: undefined,
-    inDoubt: false,
   };
   journal.push(told);
   try {

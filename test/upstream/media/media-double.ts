@@ -96,6 +96,8 @@ export interface MediaDouble {
   script(...scripts: readonly WorkScript[]): void;
   /** How work goes that no script is left for, by what it asks for. */
   decide(by: (work: TakenWork) => WorkScript): void;
+  /** What is answered instead of what the vendor would, by the request; `undefined`: that. */
+  instead(by: (request: SeenRequest) => Answer | undefined): void;
   /** What becomes of the next requests of a stage, in order; `undefined` for one that goes well. */
   fault(stage: Stage, ...faults: readonly (Fault | undefined)[]): void;
   reset(): void;
@@ -116,6 +118,7 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
     cancel: [],
   };
   let decide: (work: TakenWork) => WorkScript = () => ({});
+  let instead: (request: SeenRequest) => Answer | undefined = () => undefined;
   let served = 0;
   // Goes on over a reset: what is said late of a job of one test means none of the next.
   let named = 0;
@@ -159,7 +162,7 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
   const serve = (): void => {
     upstream.handle((request) =>
       request.target.startsWith(`${base}/`)
-        ? vendor.answer(desk, request, request.target.slice(base.length))
+        ? (instead(request) ?? vendor.answer(desk, request, request.target.slice(base.length)))
         : { status: 404, body: "no such path" },
     );
     files.handle(({ target }) => {
@@ -175,6 +178,7 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
     accepted: works,
     script: (...more) => void scripts.push(...more),
     decide: (by) => void (decide = by),
+    instead: (by) => void (instead = by),
     fault: (stage, ...more) => void faults[stage].push(...more),
     reset() {
       upstream.reset();
@@ -182,6 +186,7 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
       works.length = 0;
       scripts.length = 0;
       decide = () => ({});
+      instead = () => undefined;
       for (const list of Object.values(faults)) list.length = 0;
       serve();
     },

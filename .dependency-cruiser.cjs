@@ -91,6 +91,18 @@ module.exports = {
       to: { path: "^src/(db|ledger|providers|keys)/" },
     },
     {
+      name: "console-apart",
+      severity: "error",
+      from: { path: "^(src|test|bench)/" },
+      to: { path: "^console/", pathNot: "^console/build/" },
+    },
+    {
+      name: "console-knows-the-description-alone",
+      severity: "error",
+      from: { path: "^console/src/", pathNot: "\\.test\\.ts$" },
+      to: { path: "^(src|test|bench)/" },
+    },
+    {
       name: "source-does-not-import-tests",
       severity: "error",
       from: { path: "^src/", pathNot: "\\.test\\.ts$" },

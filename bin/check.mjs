@@ -5,13 +5,14 @@ import { runCaptured } from "./child.mjs";
 import { ensureInstalled } from "./install.mjs";
 import { ROOT, main } from "./runtime.mjs";
 
-const SOURCES = ["src", "test", "bench"].filter((folder) => existsSync(join(ROOT, folder)));
+const SOURCES = ["src", "test", "bench", "console/src"].filter((folder) => existsSync(join(ROOT, folder)));
 
 /** Each step is a Node program and its arguments. */
 const STEPS = {
   format: ["node_modules/oxfmt/bin/oxfmt", "--check"],
   lint: ["node_modules/oxlint/bin/oxlint", "--type-aware"],
   types: ["node_modules/typescript/bin/tsc", "--noEmit"],
+  "console types": ["node_modules/typescript/bin/tsc", "--noEmit", "--project", "console/tsconfig.json"],
   layers: ["node_modules/dependency-cruiser/bin/dependency-cruise.mjs", ...SOURCES],
   unused: ["node_modules/knip/bin/knip.js"],
   tests: ["bin/test.mjs"],

@@ -1,0 +1,55 @@
+import { type QueryClient, queryOptions } from "@tanstack/solid-query";
+import { ApiError, change, read, useCsrf } from "./client.ts";
+
+/** Who is signed in, as the gateway says it. */
+export interface Session {
+  readonly role: "operator" | "developer";
+  readonly csrf: string;
+  readonly expires_at: number;
+  readonly account: { readonly id: string; readonly name: string } | null;
+  readonly key: { readonly id: string; readonly name: string; readonly hint: string } | null;
+  readonly version: string;
+  readonly sandbox: boolean;
+  readonly public_url: string;
+}
+
+const SESSION = ["session"] as const;
+
+/** The present session; `null` where nobody is signed in. */
+export const sessionQuery = queryOptions({
+  queryKey: SESSION,
+  staleTime: Infinity,
+  async queryFn(): Promise<Session | null> {
+    try {
+      return kept(await read("/console/api/session"));
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) return null;
+      throw error;
+    }
+  },
+});
+
+/** Signs in with the admin token or an API key. */
+export async function signIn(queries: QueryClient, credential: string): Promise<Session> {
+  const session = kept(await change("post", "/console/api/session", { body: { credential } }));
+  // What another session read is not this one's; its own entry stays, since the page watches it.
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
+  queries.setQueryData(SESSION, session);
+  return session;
+}
+
+/** Ends the session, here and on the gateway. */
+export async function signOut(queries: QueryClient): Promise<void> {
+  await change("delete", "/console/api/session");
+  forgetSession(queries);
+}
+
+/** The gateway knows the session no more. */
+export function forgetSession(queries: QueryClient): void {
+  queries.setQueryData(SESSION, null);
+}
+
+function kept(session: Session): Session {
+  useCsrf(session.csrf);
+  return session;
+}

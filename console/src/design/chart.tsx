@@ -1,0 +1,180 @@
+import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount } from "solid-js";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { axisTime, exactTime } from "../format/times.ts";
+import styles from "./chart.module.css";
+import { coloursOf } from "./series.ts";
+
+/** A line of a chart: a value for each time, `null` where there is none. */
+export interface Series {
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+  /** A colour of the tokens, `var(--bad)`; absent: the one that belongs to the name. */
+  readonly colour?: string;
+}
+
+const HEIGHT = 200;
+const cursor = uPlot.sync("page");
+
+/**
+ * Series over time, as lines or stacked areas. All charts of a page share one cursor; dragging tells `onZoom` the range
+ * in Unix seconds.
+ */
+export function TimeChart(props: {
+  readonly label: string;
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  readonly stacked?: boolean;
+  readonly format: (value: number) => string;
+  /** How the axis says a value, where it needs fewer digits than the legend. */
+  readonly axisFormat?: (value: number) => string;
+  readonly onZoom?: (from: number, to: number) => void;
+}) {
+  let place = document.createElement("div");
+  const [shown, setShown] = createSignal<number | null>(null);
+  const colours = createMemo(() => {
+    const byName = coloursOf(
+      props.series.filter(({ colour }) => colour === undefined).map(({ name }) => name),
+    );
+    let at = 0;
+    return props.series.map(({ colour }) => colour ?? byName[at++] ?? "");
+  });
+  const draw = (): uPlot => {
+    const style = getComputedStyle(document.documentElement);
+    const token = (name: string): string => resolveColour(style.getPropertyValue(name));
+    const span = (props.times.at(-1) ?? 0) - (props.times[0] ?? 0);
+    const axis = { stroke: token("--ink-soft"), font: "12px system-ui", ticks: { show: false } };
+    const grid = { stroke: token("--line"), width: 1 };
+    return new uPlot(
+      {
+        width: place.clientWidth || 600,
+        height: HEIGHT,
+        padding: [8, 16, 0, 0],
+        legend: { show: false },
+        cursor: {
+          // The other charts show where the pointer is; the one that is dragged says the range.
+          sync: {
+            key: cursor.key,
+            filters: { pub: (type) => type === "mousemove" || type === "mouseleave" },
+          },
+          drag: { x: props.onZoom !== undefined, setScale: false },
+        },
+        scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.05 : 1] } },
+        axes: [
+          {
+            ...axis,
+            grid: { show: false },
+            size: 28,
+            values: (_, ticks) => ticks.map((tick) => axisTime(tick, span)),
+          },
+          { ...axis, grid, size: 64, values: (_, ticks) => ticks.map(props.axisFormat ?? props.format) },
+        ],
+        series: [
+          {},
+          ...props.series.map(({ name }, at) => {
+            const colour = token((colours()[at] ?? "").slice(4, -1));
+            return {
+              label: name,
+              stroke: colour,
+              width: 1.5,
+              points: { show: props.times.length < 3 },
+              ...(props.stacked === true ? { fill: `${colour}59` } : {}),
+            };
+          }),
+        ],
+        ...(props.stacked === true ? { bands: bandsOf(props.series.length) } : {}),
+        hooks: {
+          setCursor: [(plot) => setShown(plot.cursor.idx ?? null)],
+          setSelect: [
+            (plot) => {
+              if (plot.select.width < 4) return;
+              const at = (left: number): number => Math.round(plot.posToVal(left, "x"));
+              props.onZoom?.(at(plot.select.left), at(plot.select.left + plot.select.width));
+              plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+            },
+          ],
+        },
+      },
+      dataOf(props.times, props.series, props.stacked === true),
+      place,
+    );
+  };
+  onMount(() => {
+    const [theme, setTheme] = createSignal(0);
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const redraw = (): void => void setTheme((count) => count + 1);
+    const watched = new MutationObserver(redraw);
+    watched.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    scheme.addEventListener("change", redraw);
+    let plot: uPlot | undefined;
+    const shape = createMemo(() =>
+      JSON.stringify([props.series.map(({ name }) => name), props.times.length < 3]),
+    );
+    createEffect(
+      on([theme, shape], () => {
+        plot?.destroy();
+        plot = draw();
+      }),
+    );
+    // New values of the same series keep the plot, and with it the cursor.
+    createEffect(
+      on(
+        () => dataOf(props.times, props.series, props.stacked === true),
+        (data) => plot?.setData(data),
+        { defer: true },
+      ),
+    );
+    const resized = new ResizeObserver(() => plot?.setSize({ width: place.clientWidth, height: HEIGHT }));
+    resized.observe(place);
+    onCleanup(() => {
+      resized.disconnect();
+      watched.disconnect();
+      scheme.removeEventListener("change", redraw);
+      plot?.destroy();
+    });
+  });
+  const at = (): number => shown() ?? props.times.length - 1;
+  return (
+    <figure aria-label={props.label}>
+      <div class={styles.chart} ref={(element) => (place = element)} />
+      <figcaption class={styles.legend}>
+        <span>{props.times[at()] === undefined ? "" : exactTime(props.times[at()] ?? 0)}</span>
+        <For each={props.series}>
+          {({ name, values }, i) => (
+            <span class={styles.key}>
+              <svg viewBox="0 0 10 10" aria-hidden="true">
+                <rect width="10" height="10" rx="2" fill={colours()[i()]} />
+              </svg>
+              {name} <span class={styles.value}>{props.format(values[at()] ?? 0)}</span>
+            </span>
+          )}
+        </For>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** The values as they are drawn: a stacked series stands on those after it, so that none hides another. */
+function dataOf(times: readonly number[], series: readonly Series[], isStacked: boolean): uPlot.AlignedData {
+  const rows = series.map(({ values }) => values.map((value) => value ?? (isStacked ? 0 : null)));
+  if (isStacked)
+    for (let at = rows.length - 2; at >= 0; at -= 1)
+      rows[at] = (rows[at] ?? []).map((value, i) => (value ?? 0) + (rows[at + 1]?.[i] ?? 0));
+  return [[...times], ...rows];
+}
+
+/** Each stacked series is filled down to the one it stands on, so that colours do not mix. */
+function bandsOf(count: number): uPlot.Band[] {
+  return Array.from({ length: count - 1 }, (_, at) => ({ series: [at + 1, at + 2] }));
+}
+
+/** A colour as a canvas understands it: tokens are functions of the theme. The chart itself may not be in the page yet. */
+function resolveColour(value: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = value;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  const [red = 0, green = 0, blue = 0] = (color.match(/\d+/g) ?? []).map(Number);
+  return `#${[red, green, blue].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}

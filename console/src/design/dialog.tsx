@@ -1,0 +1,40 @@
+import { Dialog as Primitive } from "@kobalte/core/dialog";
+import X from "lucide-solid/icons/x";
+import type { JSX } from "solid-js";
+import { Button } from "./button.tsx";
+import { classes } from "./classes.ts";
+import styles from "./ui.module.css";
+
+/** A dialog over the page. It closes by Escape, by its button and by a click beside it. */
+export function Dialog(props: {
+  readonly title: string;
+  readonly open: boolean;
+  readonly onClose: () => void;
+  /** For code and tables. */
+  readonly isWide?: boolean;
+  readonly children: JSX.Element;
+}) {
+  return (
+    <Primitive open={props.open} onOpenChange={(open) => !open && props.onClose()}>
+      <Primitive.Portal>
+        <Primitive.Overlay class={styles.overlay} />
+        <div class={styles.dialogPlace}>
+          <Primitive.Content class={classes(styles.dialog, props.isWide === true && styles.wideDialog)}>
+            <header class={styles.dialogHead}>
+              <Primitive.Title as="h2">{props.title}</Primitive.Title>
+              <Button kind="quiet" label="Close" onClick={() => props.onClose()}>
+                <X size={16} />
+              </Button>
+            </header>
+            <div class={styles.dialogBody}>{props.children}</div>
+          </Primitive.Content>
+        </div>
+      </Primitive.Portal>
+    </Primitive>
+  );
+}
+
+/** The actions at the end of a dialog. */
+export function DialogActions(props: { readonly children: JSX.Element }) {
+  return <div class={styles.dialogFoot}>{props.children}</div>;
+}

@@ -1,0 +1,73 @@
+import { createMemo, For, type JSX, Match, Switch } from "solid-js";
+import { ApiError, Offline } from "../api/client.ts";
+import { Button } from "./button.tsx";
+import { CopyableId } from "./copy.tsx";
+import styles from "./ui.module.css";
+
+/** What will be here, and the one action that fills it. */
+export function Empty(props: { readonly title: string; readonly children?: JSX.Element }) {
+  return (
+    <div class={styles.state}>
+      <strong>{props.title}</strong>
+      {props.children}
+    </div>
+  );
+}
+
+/** What happened, by which id the operator finds it, and a way to try again. */
+export function Failure(props: { readonly error: Error; readonly retry?: () => void }) {
+  return (
+    <div class={styles.state} role="alert">
+      <strong>
+        {props.error instanceof Offline ? "The gateway cannot be reached" : "This could not be read"}
+      </strong>
+      <p>{props.error.message}</p>
+      {props.error instanceof ApiError && props.error.requestId !== undefined && (
+        <CopyableId id={props.error.requestId} what="request id" />
+      )}
+      {props.retry !== undefined && <Button onClick={props.retry}>Try again</Button>}
+    </div>
+  );
+}
+
+/** Lines in the place of text that is still read. */
+export function Skeleton(props: { readonly lines?: number }) {
+  return (
+    <div class={styles.page} aria-hidden="true">
+      <For each={Array.from({ length: props.lines ?? 3 })}>{() => <span class={styles.skeleton} />}</For>
+    </div>
+  );
+}
+
+/** What is read of the gateway, as a query of the cache has it. */
+interface Read<Data> {
+  readonly data: Data | undefined;
+  readonly error: Error | null;
+  readonly isPending: boolean;
+  refetch(): Promise<unknown>;
+}
+
+/** What a query has read. Until then `undefined`, without keeping the page around it from being drawn. */
+export function known<Data>(query: Read<Data>): Data | undefined {
+  return query.isPending ? undefined : query.data;
+}
+
+/** Draws what a query has read; until then its shape, and what went wrong where there is nothing to show. */
+export function Loaded<Data>(props: {
+  readonly of: Read<Data>;
+  readonly skeleton?: JSX.Element;
+  readonly children: (data: () => Data) => JSX.Element;
+}) {
+  const read = createMemo(() => {
+    const data = known(props.of);
+    return data === undefined ? undefined : { data };
+  });
+  return (
+    <Switch fallback={props.skeleton ?? <Skeleton />}>
+      <Match when={read()}>{(present) => props.children(() => present().data)}</Match>
+      <Match when={props.of.error}>
+        {(error) => <Failure error={error()} retry={() => void props.of.refetch()} />}
+      </Match>
+    </Switch>
+  );
+}

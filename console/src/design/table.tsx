@@ -1,0 +1,181 @@
+import { createWindowVirtualizer } from "@tanstack/solid-virtual";
+import { createSignal, For, type JSX, onMount, Show } from "solid-js";
+import { classes } from "./classes.ts";
+import { Button } from "./button.tsx";
+import { csvOf, saveFile } from "./export.ts";
+import styles from "./ui.module.css";
+
+/** A column of a table. */
+export interface Column<Row> {
+  readonly title: string;
+  readonly cell: (row: Row) => JSX.Element;
+  /** Right-aligned, with figures of one width. */
+  readonly isNumber?: boolean;
+  /** What an export has in this column; absent: the column is not exported. */
+  readonly text?: (row: Row) => string | number | null;
+  /** By what its rows are ordered, where a reader may order them. */
+  readonly order?: string;
+}
+
+/** The order of a table, as it stands in the address: a column's `order`, with `-` before it for the largest first. */
+export interface Ordering {
+  readonly by: string | undefined;
+  change(by: string): void;
+}
+
+/** Longer tables draw the rows that can be seen, and some around them. */
+const WHOLE = 150;
+const ROW_PX = 33;
+const OVERSCAN = 20;
+
+/** Rows in columns; on a narrow screen each row is a card. */
+export function DataTable<Row>(props: {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly ordering?: Ordering;
+  /** Many columns, closer together. */
+  readonly dense?: boolean;
+  readonly empty?: JSX.Element;
+}) {
+  return (
+    <Show when={props.rows.length > 0} fallback={props.empty}>
+      <div class={styles.scroll} tabindex="0" role="region" aria-label={props.label}>
+        <table
+          class={classes(styles.table, styles.cards, props.dense === true && styles.dense)}
+          aria-rowcount={props.rows.length + 1}
+        >
+          <thead>
+            <tr>
+              <For each={props.columns}>
+                {(column) => <HeadCell column={column} ordering={props.ordering} />}
+              </For>
+            </tr>
+          </thead>
+          <Show
+            when={props.rows.length > WHOLE}
+            fallback={
+              <tbody>
+                <For each={props.rows}>
+                  {(row) => (
+                    <tr>
+                      <Cells row={row} columns={props.columns} />
+                    </tr>
+                  )}
+                </For>
+              </tbody>
+            }
+          >
+            <WindowBody rows={props.rows} columns={props.columns} />
+          </Show>
+        </table>
+      </div>
+    </Show>
+  );
+}
+
+function Cells<Row>(props: { readonly row: Row; readonly columns: readonly Column<Row>[] }) {
+  return (
+    <For each={props.columns}>
+      {(column) => (
+        <td class={classes(column.isNumber === true && styles.number)} data-label={column.title}>
+          {column.cell(props.row)}
+        </td>
+      )}
+    </For>
+  );
+}
+
+/** The rows around what the window shows; those above and below are one empty row each, as high as they were. */
+function WindowBody<Row>(props: { readonly rows: readonly Row[]; readonly columns: readonly Column<Row>[] }) {
+  const [body, setBody] = createSignal<HTMLTableSectionElement>();
+  const [margin, setMargin] = createSignal(0);
+  onMount(() => setMargin((body()?.getBoundingClientRect().top ?? 0) + scrollY));
+  const virtual = createWindowVirtualizer<HTMLTableRowElement>({
+    get count() {
+      return props.rows.length;
+    },
+    get scrollMargin() {
+      return margin();
+    },
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+  });
+  const indexes = (): number[] => virtual.getVirtualItems().map(({ index }) => index);
+  const above = (): number => (virtual.getVirtualItems()[0]?.start ?? margin()) - margin();
+  const below = (): number =>
+    virtual.getTotalSize() - ((virtual.getVirtualItems().at(-1)?.end ?? margin()) - margin());
+  const gap = (px: () => number): JSX.Element => (
+    <tr class={styles.gap} aria-hidden="true">
+      <td colSpan={props.columns.length} style={{ height: `${Math.max(0, px())}px` }} />
+    </tr>
+  );
+  return (
+    <tbody ref={setBody}>
+      {gap(above)}
+      <For each={indexes()}>
+        {(index) => (
+          <Show when={props.rows[index]} keyed>
+            {(row) => (
+              <tr
+                data-index={index}
+                aria-rowindex={index + 2}
+                ref={(element) => queueMicrotask(() => virtual.measureElement(element))}
+              >
+                <Cells row={row} columns={props.columns} />
+              </tr>
+            )}
+          </Show>
+        )}
+      </For>
+      {gap(below)}
+    </tbody>
+  );
+}
+
+function HeadCell<Row>(props: { readonly column: Column<Row>; readonly ordering: Ordering | undefined }) {
+  const isNumber = (): string => classes(props.column.isNumber === true && styles.number);
+  return (
+    <Show
+      when={props.column.order}
+      fallback={
+        <th scope="col" class={isNumber()}>
+          {props.column.title}
+        </th>
+      }
+    >
+      {(by) => {
+        const direction = (): "ascending" | "descending" | undefined => {
+          if (props.ordering?.by === by()) return "ascending";
+          return props.ordering?.by === `-${by()}` ? "descending" : undefined;
+        };
+        const next = (): string => (direction() === "descending" ? by() : `-${by()}`);
+        return (
+          <th scope="col" class={isNumber()} aria-sort={direction()}>
+            <button type="button" class={styles.sort} onClick={() => props.ordering?.change(next())}>
+              {props.column.title} {direction() === undefined ? "" : direction() === "ascending" ? "↑" : "↓"}
+            </button>
+          </th>
+        );
+      }}
+    </Show>
+  );
+}
+
+/** Saves the rows that a table shows as a CSV file. */
+export function ExportButton<Row>(props: {
+  readonly name: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+}) {
+  const save = (): void => {
+    const columns = props.columns.filter(({ text }) => text !== undefined);
+    const lines = props.rows.map((row) => columns.map(({ text }) => text?.(row) ?? ""));
+    saveFile(`${props.name}.csv`, "text/csv", csvOf([columns.map(({ title }) => title), ...lines]));
+  };
+  return (
+    <Button kind="quiet" disabled={props.rows.length === 0} onClick={save}>
+      Export
+    </Button>
+  );
+}

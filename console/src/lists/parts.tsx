@@ -1,0 +1,202 @@
+import { Link } from "@tanstack/solid-router";
+import { createSignal, For, type JSX, Show } from "solid-js";
+import { Badge } from "../design/badge.tsx";
+import { Button } from "../design/button.tsx";
+import { CopyButton } from "../design/copy.tsx";
+import { SelectField, TextField } from "../design/field.tsx";
+import ui from "../design/ui.module.css";
+import { count } from "../format/numbers.ts";
+import type { Words } from "../words/words.ts";
+import { shortId } from "./ids.ts";
+import styles from "./lists.module.css";
+import { useNames } from "./names.ts";
+
+/** The filters of a list. On a phone they are folded, and the button says how many are set. */
+export function Filters(props: {
+  readonly set: number;
+  readonly onClear: () => void;
+  readonly children: JSX.Element;
+}) {
+  const [isClosed, setClosed] = createSignal(true);
+  return (
+    <>
+      <div class={styles.toggle}>
+        <Button aria-expanded={!isClosed()} onClick={() => setClosed(!isClosed())}>
+          Filters{props.set > 0 ? ` (${props.set})` : ""}
+        </Button>
+      </div>
+      <div class={styles.filters} data-closed={isClosed()} role="search" aria-label="Filters">
+        {props.children}
+        <Show when={props.set > 0}>
+          <Button kind="quiet" onClick={() => props.onClear()}>
+            Clear filters
+          </Button>
+        </Show>
+      </div>
+    </>
+  );
+}
+
+interface FilterProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+/** A filter that takes a text; `among` are proposals. */
+export function TextFilter(
+  props: FilterProps & { readonly among?: readonly string[]; readonly placeholder?: string },
+) {
+  const listId = `among-${props.label.replace(/\W/g, "-").toLowerCase()}`;
+  return (
+    <>
+      <TextField
+        label={props.label}
+        value={props.value ?? ""}
+        placeholder={props.placeholder ?? "All"}
+        list={props.among === undefined ? undefined : listId}
+        autocomplete="off"
+        spellcheck={false}
+        onChange={(event) => props.onChange(event.currentTarget.value.trim())}
+      />
+      <Show when={props.among}>
+        {(among) => (
+          <datalist id={listId}>
+            <For each={among()}>{(value) => <option value={value} />}</For>
+          </datalist>
+        )}
+      </Show>
+    </>
+  );
+}
+
+/** A filter that takes one of a few values, or none. */
+export function ChoiceFilter(
+  props: FilterProps & { readonly among: readonly (readonly [value: string, name: string])[] },
+) {
+  return (
+    <SelectField label={props.label} onChange={(event) => props.onChange(event.currentTarget.value)}>
+      <option value="" selected={props.value === undefined}>
+        All
+      </option>
+      <For each={props.among}>
+        {([value, name]) => (
+          <option value={value} selected={value === props.value}>
+            {name}
+          </option>
+        )}
+      </For>
+      <Show when={props.value !== undefined && !props.among.some(([value]) => value === props.value)}>
+        <option value={props.value} selected>
+          {props.value}
+        </option>
+      </Show>
+    </SelectField>
+  );
+}
+
+/** Filters by account and key, by their names; a key's account decides which keys can be chosen. */
+export function OwnerFilters(props: {
+  readonly account: string | undefined;
+  readonly accountKey: string | undefined;
+  readonly onChange: (next: { account_id?: string; key_id?: string }) => void;
+}) {
+  const { accounts, keys } = useNames();
+  const keysOfAccount = () =>
+    keys().filter(({ account_id }) => props.account === undefined || account_id === props.account);
+  return (
+    <>
+      <ChoiceFilter
+        label="Account"
+        value={props.account}
+        among={accounts().map(({ id, name }) => [id, name])}
+        onChange={(account_id) => props.onChange({ account_id, key_id: "" })}
+      />
+      <ChoiceFilter
+        label="Key"
+        value={props.accountKey}
+        among={keysOfAccount().map(({ id, name, hint }) => [id, `${name} (${hint})`])}
+        onChange={(key_id) => props.onChange({ key_id })}
+      />
+    </>
+  );
+}
+
+/** A value in a word; its sentence is the tooltip. */
+export function WordBadge(props: { readonly words: Words }) {
+  return (
+    <span title={props.words.says}>
+      <Badge tone={props.words.tone}>{props.words.name}</Badge>
+    </span>
+  );
+}
+
+/** An id that leads to its page, shortened, with a button that copies all of it. */
+export function IdLink(props: {
+  readonly id: string;
+  readonly to: "/requests/$id" | "/tasks/$id";
+  readonly what: string;
+}) {
+  return (
+    <span class={ui.copyable}>
+      <Link to={props.to} params={{ id: props.id }} class={styles.id} title={props.id}>
+        {shortId(props.id)}
+      </Link>
+      <CopyButton text={props.id} what={props.what} />
+    </span>
+  );
+}
+
+/** An account or a key: its name, which leads to its page where the reader may see it. */
+export function OwnerLink(props: { readonly id: string; readonly to: "/accounts/$id" | "/keys/$id" }) {
+  const { nameOf } = useNames();
+  return (
+    <Show
+      when={nameOf(props.id)}
+      fallback={
+        <span class={styles.id} title={props.id}>
+          {shortId(props.id)}
+        </span>
+      }
+    >
+      {(name) => (
+        <Link to={props.to} params={{ id: props.id }} title={props.id}>
+          {name()}
+        </Link>
+      )}
+    </Show>
+  );
+}
+
+/** What ends a list: how many rows are shown, in which order, and the way to more. */
+export function ListEnd(props: {
+  readonly shown: number;
+  readonly of: {
+    readonly hasNextPage: boolean;
+    readonly isFetchingNextPage: boolean;
+    readonly isRefetchError: boolean;
+    fetchNextPage(): unknown;
+  };
+  readonly isOrdered: boolean;
+  /** The order in which the gateway gives them. */
+  readonly given?: string;
+  readonly noun: string;
+}) {
+  return (
+    <div class={styles.note} role="status">
+      <span>
+        {count(props.shown)} {props.noun} shown
+        {props.isOrdered ? ", in order among these" : `, ${props.given ?? "newest first"}`}
+        {props.of.hasNextPage ? "; there are more" : ""}
+      </span>
+      <Show when={props.of.isRefetchError}>
+        <Badge tone="warn">Not current: the last read failed</Badge>
+      </Show>
+      <Show when={props.of.hasNextPage}>
+        <Button disabled={props.of.isFetchingNextPage} onClick={() => void props.of.fetchNextPage()}>
+          {props.of.isFetchingNextPage ? "Loading…" : "Load more"}
+        </Button>
+      </Show>
+    </div>
+  );
+}

@@ -1,0 +1,61 @@
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/solid-query";
+import { createMemo } from "solid-js";
+
+/** A page of a list of the API. */
+export interface ListPage<Row> {
+  readonly data: readonly Row[];
+  readonly next: string | null;
+}
+
+interface PagesOptions<Row> {
+  /** What the list shows, by what it is kept. */
+  readonly key: readonly unknown[];
+  readonly read: (after: string | undefined, signal: AbortSignal) => Promise<ListPage<Row>>;
+  /** How often it is read anew while the page can be seen. */
+  readonly everyMs?: number;
+}
+
+/** Rows of a page of a list. */
+export const PAGE_SIZE = 100;
+
+/** Reading more pages anew than this is left to the reader. */
+const MOST_LIVE_PAGES = 3;
+
+/** A list of the API, page after page. */
+export function usePages<Row extends { readonly id: string }>(options: () => PagesOptions<Row>) {
+  const query = useInfiniteQuery(() => {
+    const { key, read, everyMs } = options();
+    return {
+      queryKey: [...key],
+      queryFn: ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) =>
+        read(pageParam, signal),
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ next }: ListPage<Row>) => next ?? undefined,
+      placeholderData: keepPreviousData,
+      // Rows that are read again stay the elements that they were.
+      reconcile: "id",
+      refetchInterval: ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>
+        everyMs !== undefined && (state.data?.pages.length ?? 0) <= MOST_LIVE_PAGES ? everyMs : false,
+    };
+  });
+  const rows = createMemo((): readonly Row[] =>
+    query.isPending || query.isLoadingError ? [] : query.data.pages.flatMap(({ data }) => data),
+  );
+  return {
+    query,
+    rows,
+    /** What `Loaded` draws by. */
+    state: {
+      get data() {
+        return query.isPending || query.data === undefined ? undefined : rows();
+      },
+      get error() {
+        return query.error;
+      },
+      get isPending() {
+        return query.isPending;
+      },
+      refetch: () => query.refetch(),
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import { useQuery, useQueryClient } from "@tanstack/solid-query";
+import { Link, Outlet } from "@tanstack/solid-router";
+import LogOut from "lucide-solid/icons/log-out";
+import Search from "lucide-solid/icons/search";
+import { createMemo, createSignal, For, Show } from "solid-js";
+import { read } from "../api/client.ts";
+import { type Session, signOut } from "../api/session.ts";
+import { Badge } from "../design/badge.tsx";
+import { Button } from "../design/button.tsx";
+import { classes } from "../design/classes.ts";
+import { type Command, Palette } from "./palette.tsx";
+import { PLACES } from "./places.ts";
+import { RangePicker } from "./range-picker.tsx";
+import styles from "./shell.module.css";
+import { ThemeButton } from "./theme.tsx";
+
+/** What stands around every page: the rail, the bar, and the palette. */
+export function Shell(props: { readonly session: Session }) {
+  const queries = useQueryClient();
+  const [isFinding, setFinding] = createSignal(false);
+  const places = () => PLACES.filter(({ isForAll }) => isForAll || props.session.role === "operator");
+  const models = useQuery(() => ({
+    queryKey: ["models"],
+    queryFn: ({ signal }: { signal: AbortSignal }) => read("/api/v1/models", { signal }),
+    enabled: isFinding(),
+  }));
+  const commands = createMemo((): readonly Command[] => [
+    ...places().map(({ name, to }) => ({ name, hint: "page", to })),
+    ...(models.data?.data ?? []).map(({ id }) => ({
+      name: id,
+      hint: "model",
+      to: `/models/${encodeURIComponent(id)}`,
+    })),
+  ]);
+  return (
+    <div class={styles.shell}>
+      <a class={styles.skip} href="#main">
+        Skip to the page
+      </a>
+      <nav class={styles.rail} aria-label="Places">
+        <Link to="/" class={styles.brand}>
+          <img src="/console/icon.svg" alt="" width="20" height="20" />
+          Switchyard
+        </Link>
+        <For each={places()}>
+          {({ to, name, icon: Icon }) => (
+            <Link to={to} class={styles.place} search={(before) => keptOf(before)}>
+              <Icon size={16} aria-hidden="true" />
+              <span>{name}</span>
+            </Link>
+          )}
+        </For>
+        <p class={styles.foot}>{props.session.version}</p>
+      </nav>
+      <header class={styles.bar}>
+        <Show when={props.session.sandbox}>
+          <Badge tone="warn">Sandbox answers</Badge>
+        </Show>
+        <Show when={props.session.key}>{(key) => <Badge>Key {key().name}</Badge>}</Show>
+        <div class={styles.barEnd}>
+          <RangePicker />
+          <Button class={classes(styles.searchButton)} onClick={() => setFinding(true)}>
+            <Search size={14} aria-label="Go to" />
+            <span>Go to…</span>
+            <span>
+              <kbd>⌘K</kbd>
+            </span>
+          </Button>
+          <ThemeButton />
+          <Button kind="quiet" label="Sign out" onClick={() => void signOut(queries)}>
+            <LogOut size={16} />
+          </Button>
+        </div>
+      </header>
+      <main id="main" class={styles.main} tabindex="-1">
+        <Outlet />
+      </main>
+      <Palette open={isFinding()} onOpen={setFinding} commands={commands()} />
+    </div>
+  );
+}
+
+/** The range of time goes along from page to page, and filters do not. */
+function keptOf({ range, from, to }: Record<string, unknown>): object {
+  return { range, from, to };
+}

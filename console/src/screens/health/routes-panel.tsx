@@ -1,0 +1,195 @@
+import { useQuery } from "@tanstack/solid-query";
+import { Link, useNavigate, useSearch } from "@tanstack/solid-router";
+import { createMemo, For, Show } from "solid-js";
+import { Badge } from "../../design/badge.tsx";
+import { Button } from "../../design/button.tsx";
+import { SelectField, TextField } from "../../design/field.tsx";
+import { Panel } from "../../design/layout.tsx";
+import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
+import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import ui from "../../design/ui.module.css";
+import { Time } from "../../design/values.tsx";
+import { count, duration, share } from "../../format/numbers.ts";
+import styles from "./health.module.css";
+import { routesQuery } from "./reads.ts";
+import { chosenRoutes, type Route } from "./routes.ts";
+import { type HealthSearch, ROUTE_STATES } from "./search.ts";
+
+/** So many are shown before the reader asks for all: those in trouble stand first. */
+const FIRST = 15;
+const TONES = { healthy: "ok", cooling: "warn", open: "bad" } as const;
+
+const COLUMNS: readonly Column<Route>[] = [
+  {
+    title: "Model",
+    order: "model",
+    cell: ({ model }) => (
+      <Link to="/models/$id" params={{ id: model }}>
+        {model}
+      </Link>
+    ),
+    text: ({ model }) => model,
+  },
+  {
+    title: "Provider",
+    order: "provider",
+    cell: (route) => (
+      <span>
+        {route.provider}{" "}
+        <Show when={route.credential}>
+          <code class={ui.soft}>{route.credential}</code>
+        </Show>
+      </span>
+    ),
+    text: ({ provider, credential }) => (credential === null ? provider : `${provider} ${credential}`),
+  },
+  {
+    title: "State",
+    order: "state",
+    cell: (route) => (
+      <span>
+        <Badge tone={TONES[route.state]}>{route.state}</Badge>{" "}
+        <Show when={route.until}>
+          <span class={ui.soft}>
+            again <Time at={route.until} />
+          </span>
+        </Show>
+      </span>
+    ),
+    text: ({ state }) => state,
+  },
+  {
+    title: "Calls",
+    order: "calls",
+    isNumber: true,
+    cell: (route) => count(route.calls),
+    text: ({ calls }) => calls,
+  },
+  {
+    title: "Failed",
+    order: "failed",
+    isNumber: true,
+    cell: (route) => (
+      <span>
+        {count(route.failed)}{" "}
+        <Show when={route.failed > 0}>
+          <span class={ui.soft}>{share(route.failed, route.calls)}</span>
+        </Show>
+      </span>
+    ),
+    text: ({ failed }) => failed,
+  },
+  {
+    title: "First byte",
+    order: "latency",
+    isNumber: true,
+    cell: (route) => (route.latency_ms === null ? "–" : duration(route.latency_ms)),
+    text: ({ latency_ms }) => latency_ms,
+  },
+  {
+    title: "Last failure",
+    cell: (route) => (
+      <Show when={route.last_failure} fallback={<span class={ui.soft}>–</span>}>
+        {(failure) => (
+          <span>
+            {failure().reason} {failure().status ?? ""} <Time at={failure().at} />
+          </span>
+        )}
+      </Show>
+    ),
+    text: ({ last_failure }) =>
+      last_failure === null ? null : `${last_failure.reason} ${last_failure.status ?? ""}`,
+  },
+];
+
+/** What a page of one model shows of its routes. */
+export const ROUTE_COLUMNS = COLUMNS.filter(({ order }) => order !== "model");
+
+/** Every way to a model, and how its breaker stands. */
+export function RoutesPanel() {
+  const routes = useQuery(() => ({ ...routesQuery, reconcile: "id" }));
+  const search = useSearch({ from: "/health" });
+  const navigate = useNavigate({ from: "/health" });
+  const change = (next: HealthSearch): void =>
+    void navigate({
+      search: (before: HealthSearch) => ({ ...before, ...next }),
+      replace: true,
+      resetScroll: false,
+    });
+  const rows = createMemo(() => chosenRoutes(known(routes) ?? [], search()));
+  const shown = (): readonly Route[] => (search().all === true ? rows() : rows().slice(0, FIRST));
+  const providers = () => [...new Set(known(routes)?.map(({ provider }) => provider))].toSorted();
+  return (
+    <Panel
+      flush
+      title="Routes and breakers"
+      actions={
+        <div class={ui.actions}>
+          <span class={ui.hint}>as the process that answered has learned it since its start</span>
+          <ExportButton name="routes" columns={COLUMNS} rows={rows()} />
+        </div>
+      }
+    >
+      <div class={styles.filters}>
+        <TextField
+          label="Model"
+          type="search"
+          placeholder="any"
+          value={search().model ?? ""}
+          onInput={(event) => change({ model: event.currentTarget.value || undefined })}
+        />
+        <SelectField
+          label="State"
+          value={search().state ?? ""}
+          onChange={(event) =>
+            change({ state: ROUTE_STATES.find((state) => state === event.currentTarget.value) })
+          }
+        >
+          <option value="">any</option>
+          <For each={ROUTE_STATES}>{(state) => <option value={state}>{state}</option>}</For>
+        </SelectField>
+        <SelectField
+          label="Provider"
+          value={search().provider ?? ""}
+          onChange={(event) => change({ provider: event.currentTarget.value || undefined })}
+        >
+          <option value="">any</option>
+          <For each={providers()}>{(provider) => <option value={provider}>{provider}</option>}</For>
+        </SelectField>
+      </div>
+      <Loaded
+        of={routes}
+        skeleton={
+          <div class={styles.pad}>
+            <Skeleton lines={8} />
+          </div>
+        }
+      >
+        {(read) => (
+          <DataTable
+            label="Routes and breakers"
+            columns={COLUMNS}
+            rows={shown()}
+            ordering={{ by: search().order ?? "state", change: (order) => change({ order }) }}
+            empty={
+              <Empty title={read().length === 0 ? "No model is served" : "No route is like that"}>
+                <p>
+                  {read().length === 0
+                    ? "Give the gateway a provider's key, or start it with SWITCHYARD_SANDBOX=on."
+                    : "Other filters may find it."}
+                </p>
+              </Empty>
+            }
+          />
+        )}
+      </Loaded>
+      <Show when={rows().length > shown().length}>
+        <div class={styles.more}>
+          <Button kind="quiet" onClick={() => change({ all: true })}>
+            Show all {count(rows().length)}
+          </Button>
+        </div>
+      </Show>
+    </Panel>
+  );
+}

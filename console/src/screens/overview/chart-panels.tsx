@@ -1,0 +1,164 @@
+import { useQuery } from "@tanstack/solid-query";
+import { createMemo, type JSX } from "solid-js";
+import { type Series, TimeChart } from "../../design/chart.tsx";
+import { Panel } from "../../design/layout.tsx";
+import { Empty, known, Loaded } from "../../design/states.tsx";
+import ui from "../../design/ui.module.css";
+import { classes } from "../../design/classes.ts";
+import { credits } from "../../format/money.ts";
+import { compact, duration } from "../../format/numbers.ts";
+import type { TimeRange } from "../../shell/range.ts";
+import { groupSeries, lineOf, type Step, stepsOf, wholeSteps } from "./charts.ts";
+import styles from "./overview.module.css";
+import type { Usage, UsageOf } from "./types.ts";
+import { CHART_MS, refusalsQuery, usageQuery } from "./reads.ts";
+
+interface ChartProps {
+  readonly range: TimeRange;
+  readonly step: Step;
+  readonly zoom: (from: number, to: number) => void;
+  /** Whose usage is shown; absent: all. */
+  readonly whose?: UsageOf;
+}
+
+/** What is spent in each step, by model. */
+export function SpendChart(props: ChartProps) {
+  return (
+    <ModelChart
+      {...props}
+      title="Spend by model, credits"
+      measure={({ credit }) => credit}
+      format={credits}
+      axisFormat={(amount) => (amount > 0 && amount < 10 ? credits(amount) : compact(amount))}
+    />
+  );
+}
+
+/** How many requests end in each step, by model. */
+export function RequestsChart(props: ChartProps) {
+  return (
+    <ModelChart {...props} title="Requests by model" measure={({ requests }) => requests} format={compact} />
+  );
+}
+
+function ModelChart(
+  props: ChartProps & {
+    readonly title: string;
+    readonly measure: (row: Usage) => number;
+    readonly format: (value: number) => string;
+    readonly axisFormat?: (value: number) => string;
+  },
+) {
+  const usage = useQuery(() => usageByStep(props, "model"));
+  const times = createMemo(() => stepsOf(props.range, props.step));
+  const series = createMemo(() =>
+    groupSeries(
+      (known(usage)?.data ?? []).map((row) => ({
+        time: row.time,
+        group: row.group,
+        value: props.measure(row),
+      })),
+      times(),
+    ),
+  );
+  return (
+    <ChartPanel {...props} of={usage} series={series()} isStacked>
+      The chart shows which models were called.
+    </ChartPanel>
+  );
+}
+
+/** How long requests take, in all and until their first token. */
+export function LatencyChart(props: ChartProps) {
+  const usage = useQuery(() => usageByStep(props, "none"));
+  const times = createMemo(() => stepsOf(props.range, props.step));
+  const series = createMemo((): readonly Series[] => {
+    const rows = known(usage)?.data ?? [];
+    if (rows.every(({ latency_ms, first_byte_ms }) => latency_ms === null && first_byte_ms === null))
+      return [];
+    const line = (measure: (row: Usage) => number | undefined) => lineOf(rows, times(), measure, null);
+    return [
+      { name: "p95", colour: "var(--series-7)", values: line(({ latency_ms }) => latency_ms?.p95) },
+      { name: "p50", colour: "var(--series-1)", values: line(({ latency_ms }) => latency_ms?.p50) },
+      {
+        name: "first token p95",
+        colour: "var(--series-6)",
+        values: line(({ first_byte_ms }) => first_byte_ms?.p95),
+      },
+      {
+        name: "first token p50",
+        colour: "var(--series-2)",
+        values: line(({ first_byte_ms }) => first_byte_ms?.p50),
+      },
+    ];
+  });
+  return (
+    <ChartPanel {...props} title="Latency" of={usage} series={series()} format={duration}>
+      The chart shows how long answers took, and their first tokens.
+    </ChartPanel>
+  );
+}
+
+/** How many requests fail in each step, and how many are refused before anything is held for them. */
+export function TroubleChart(props: ChartProps) {
+  const usage = useQuery(() => usageByStep(props, "none"));
+  const refusals = useQuery(() => refusalsQuery(wholeSteps(props.range, props.step), props.step));
+  const times = createMemo(() => stepsOf(props.range, props.step));
+  const series = createMemo((): readonly Series[] => {
+    const failed = lineOf(known(usage)?.data ?? [], times(), (row) => row.failed, 0);
+    const refused = lineOf(known(refusals)?.data ?? [], times(), (row) => row.count, 0);
+    if ([...failed, ...refused].every((value) => value === 0)) return [];
+    return [
+      { name: "failed", colour: "var(--bad)", values: failed },
+      { name: "refused", colour: "var(--warn)", values: refused },
+    ];
+  });
+  return (
+    <ChartPanel {...props} title="Failed and refused requests" of={usage} series={series()} format={compact}>
+      No request failed, and none was refused.
+    </ChartPanel>
+  );
+}
+
+function usageByStep({ range, step, whose }: ChartProps, by: "model" | "none") {
+  return usageQuery({ ...wholeSteps(range, step), ...whose, interval: step, group_by: by }, CHART_MS[step]);
+}
+
+function ChartPanel(
+  props: ChartProps & {
+    readonly title: string;
+    readonly of: Parameters<typeof Loaded>[0]["of"];
+    readonly series: readonly Series[];
+    readonly isStacked?: boolean;
+    readonly format: (value: number) => string;
+    readonly axisFormat?: (value: number) => string;
+    readonly children: JSX.Element;
+  },
+) {
+  return (
+    <Panel title={props.title} actions={<span class={ui.hint}>by the {props.step}</span>}>
+      <Loaded
+        of={props.of}
+        skeleton={<div class={classes(ui.skeleton, styles.chartSkeleton)} aria-hidden="true" />}
+      >
+        {() =>
+          props.series.length === 0 ? (
+            <Empty title="Nothing in this range">
+              <p>{props.children}</p>
+            </Empty>
+          ) : (
+            <TimeChart
+              label={props.title}
+              times={stepsOf(props.range, props.step)}
+              series={props.series}
+              stacked={props.isStacked === true}
+              format={props.format}
+              axisFormat={props.axisFormat ?? props.format}
+              onZoom={props.zoom}
+            />
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}

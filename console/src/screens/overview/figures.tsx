@@ -1,0 +1,232 @@
+import { useQuery, type UseQueryResult } from "@tanstack/solid-query";
+import { For, type JSX, Show } from "solid-js";
+import { classes } from "../../design/classes.ts";
+import { Figure } from "../../design/layout.tsx";
+import { nowSec } from "../../design/now.ts";
+import { known, Loaded } from "../../design/states.tsx";
+import ui from "../../design/ui.module.css";
+import { credits, dollars, exactCredits } from "../../format/money.ts";
+import { compact, count, delta, duration, share } from "../../format/numbers.ts";
+import { rangeBefore, type TimeRange } from "../../shell/range.ts";
+import { forecastFrom, forecastOf } from "./forecast.ts";
+import styles from "./overview.module.css";
+import type { Percentiles, Usage } from "./types.ts";
+import { CHART_MS, queueQuery, refusalsQuery, usageQuery } from "./reads.ts";
+
+const NOTHING: Omit<Usage, "time" | "group"> = {
+  requests: 0,
+  failed: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cache_read_tokens: 0,
+  images: 0,
+  seconds: 0,
+  credit: 0,
+  cost: 0,
+  credit_with_cost: 0,
+  latency_ms: null,
+  first_byte_ms: null,
+};
+
+type Totals = typeof NOTHING;
+
+/** What a range comes to, each figure beside that of the period before. */
+export function OverviewFigures(props: {
+  readonly range: TimeRange;
+  readonly usage: UseQueryResult<{ readonly data: readonly Usage[] }>;
+}) {
+  const before = useQuery(() =>
+    usageQuery({ ...rangeBefore(props.range), interval: "all", group_by: "none" }, CHART_MS.day),
+  );
+  const earlier = (): Totals | undefined => {
+    const read = known(before);
+    return read === undefined ? undefined : (read.data[0] ?? NOTHING);
+  };
+  return (
+    <Loaded of={props.usage} skeleton={<FigureSkeletons />}>
+      {(read) => <Shown range={props.range} now={read().data[0] ?? NOTHING} before={earlier()} />}
+    </Loaded>
+  );
+}
+
+function Shown(props: {
+  readonly range: TimeRange;
+  readonly now: Totals;
+  readonly before: Totals | undefined;
+}) {
+  const tokens = ({ input_tokens, output_tokens }: Totals): number => input_tokens + output_tokens;
+  const changeOf = (measure: (totals: Totals) => number | undefined) => (
+    <Change now={measure(props.now)} before={props.before && measure(props.before)} />
+  );
+  return (
+    <div class={styles.figures}>
+      <div class={styles.wide}>
+        <Figure
+          name="Spend"
+          value={<Credits amount={props.now.credit} />}
+          note={
+            <Note>
+              <span>{dollars(props.now.credit)}</span>
+              {changeOf(({ credit }) => credit)}
+            </Note>
+          }
+        />
+      </div>
+      <div class={styles.wide}>
+        <ForecastFigure />
+      </div>
+      <Figure
+        name="Requests"
+        value={count(props.now.requests)}
+        note={<Note>{changeOf(({ requests }) => requests)}</Note>}
+      />
+      <Figure
+        name="Tokens"
+        value={compact(tokens(props.now))}
+        note={
+          <Note>
+            <span>{compact(props.now.input_tokens)} in</span>
+            <span>{compact(props.now.output_tokens)} out</span>
+            {changeOf(tokens)}
+          </Note>
+        }
+      />
+      <Figure
+        name="Error rate"
+        value={share(props.now.failed, props.now.requests)}
+        note={<Faults range={props.range} now={props.now} before={props.before} />}
+      />
+      <DurationFigure name="Latency" now={props.now.latency_ms} before={props.before?.latency_ms} />
+      <DurationFigure name="First token" now={props.now.first_byte_ms} before={props.before?.first_byte_ms} />
+      <QueueFigure />
+    </div>
+  );
+}
+
+function Note(props: { readonly children: JSX.Element }) {
+  return <span class={styles.note}>{props.children}</span>;
+}
+
+function Credits(props: { readonly amount: number }) {
+  return (
+    <span title={`${exactCredits(props.amount)} credits`}>
+      {credits(props.amount)} <span class={styles.unit}>cr</span>
+    </span>
+  );
+}
+
+/** How far a figure is from that of the period before. */
+function Change(props: { readonly now: number | undefined; readonly before: number | undefined }) {
+  const text = (): string | undefined =>
+    props.now === undefined || props.before === undefined ? undefined : delta(props.now, props.before);
+  return (
+    <Show when={text()}>
+      {(shown) => (
+        <span title="Compared with the period of the same length before">
+          {shown()}
+          <span class="visually-hidden"> on the period before</span>
+        </span>
+      )}
+    </Show>
+  );
+}
+
+function ForecastFigure() {
+  const days = useQuery(() =>
+    usageQuery(
+      // To the end of the day, so that the same rows are read all day.
+      {
+        from: forecastFrom(nowSec()),
+        to: (Math.floor(nowSec() / 86_400) + 1) * 86_400,
+        interval: "day",
+        group_by: "none",
+      },
+      CHART_MS.hour,
+    ),
+  );
+  const forecast = () => forecastOf(known(days)?.data ?? [], nowSec());
+  return (
+    <Figure
+      name={`Forecast for ${forecast().month}`}
+      value={
+        <Show when={known(days)} fallback="–">
+          <Credits amount={forecast().total} />
+        </Show>
+      }
+      note={
+        <Note>
+          <span>{dollars(forecast().total)}</span>
+          <span>{credits(forecast().spent)} cr so far</span>
+        </Note>
+      }
+    />
+  );
+}
+
+function Faults(props: {
+  readonly range: TimeRange;
+  readonly now: Totals;
+  readonly before: Totals | undefined;
+}) {
+  const refusals = useQuery(() => refusalsQuery(props.range, "hour"));
+  const refused = (): number => (known(refusals)?.data ?? []).reduce((total, row) => total + row.count, 0);
+  return (
+    <Note>
+      <span>{count(props.now.failed)} failed</span>
+      <Show when={known(refusals)}>
+        <span title="Refused before anything was held for them; not part of the rate">
+          {count(refused())} refused
+        </span>
+      </Show>
+      <Show when={props.before?.requests}>
+        <span>{share(props.before?.failed ?? 0, props.before?.requests ?? 0)} before</span>
+      </Show>
+    </Note>
+  );
+}
+
+function DurationFigure(props: {
+  readonly name: string;
+  readonly now: Percentiles | null;
+  readonly before: Percentiles | null | undefined;
+}) {
+  return (
+    <Figure
+      name={`${props.name}, p50`}
+      value={props.now === null ? "–" : duration(props.now.p50)}
+      note={
+        <Note>
+          <Show when={props.now} fallback="Nothing was measured">
+            {(now) => <span>p95 {duration(now().p95)}</span>}
+          </Show>
+          <Show when={props.before}>{(before) => <Change now={props.now?.p50} before={before().p50} />}</Show>
+        </Note>
+      }
+    />
+  );
+}
+
+function QueueFigure() {
+  const status = useQuery(() => queueQuery);
+  return (
+    <Figure
+      name="Tasks running"
+      value={known(status) === undefined ? "–" : count(known(status)?.queue.running ?? 0)}
+      note={
+        <Note>
+          {known(status) === undefined ? "" : `${count(known(status)?.queue.pending ?? 0)} waiting`}
+        </Note>
+      }
+    />
+  );
+}
+
+function FigureSkeletons() {
+  return (
+    <div class={styles.figures} aria-hidden="true">
+      <For each={Array.from({ length: 8 })}>
+        {(_, at) => <span class={classes(ui.skeleton, styles.figureSkeleton, at() < 2 && styles.wide)} />}
+      </For>
+    </div>
+  );
+}

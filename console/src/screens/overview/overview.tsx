@@ -1,0 +1,75 @@
+import { useQuery, useQueryClient } from "@tanstack/solid-query";
+import { Link, useNavigate } from "@tanstack/solid-router";
+import { createEffect, Show } from "solid-js";
+import { Badge } from "../../design/badge.tsx";
+import { Columns, Page } from "../../design/layout.tsx";
+import { Failure, known } from "../../design/states.tsx";
+import ui from "../../design/ui.module.css";
+import { intervalOf } from "../../shell/range.ts";
+import { useRange } from "../../shell/use-range.ts";
+import { LatencyChart, RequestsChart, SpendChart, TroubleChart } from "./chart-panels.tsx";
+import { OverviewFigures } from "./figures.tsx";
+import styles from "./overview.module.css";
+import { LIVE_MS, newestQuery, usageQuery } from "./reads.ts";
+import { RoutesPanel, TasksPanel } from "./state-panels.tsx";
+import { TopPanel } from "./top-panel.tsx";
+
+/** A reader is led to the welcome once a visit; the next click on the rail shows this page, empty as it is. */
+let isWelcomed = false;
+
+/** Is all well, and what does it cost? */
+export function Overview() {
+  const { range, zoom } = useRange();
+  const step = () => intervalOf(range());
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const newest = useQuery(() => newestQuery);
+  const isUnused = (): boolean => known(newest)?.data.length === 0;
+  const figures = useQuery(() => usageQuery({ ...range(), interval: "all", group_by: "none" }, LIVE_MS));
+  createEffect(() => {
+    if (!isUnused() || isWelcomed) return;
+    isWelcomed = true;
+    void navigate({ to: "/welcome", replace: true });
+  });
+  return (
+    <Page
+      title="Overview"
+      aside={
+        <>
+          <span class={ui.hint}>Percentages compare with the period of the same length before.</span>
+          <Show when={figures.isRefetchError}>
+            <Badge tone="bad">Not refreshed: the gateway cannot be read</Badge>
+          </Show>
+          <Show when={isUnused()}>
+            <Link to="/welcome">Make the first call</Link>
+          </Show>
+        </>
+      }
+    >
+      <Show
+        when={!figures.isLoadingError}
+        fallback={
+          <Failure
+            error={figures.error as Error}
+            retry={() => void queries.refetchQueries({ type: "active" })}
+          />
+        }
+      >
+        <OverviewFigures range={range()} usage={figures} />
+        <Columns>
+          <SpendChart range={range()} step={step()} zoom={zoom} />
+          <RequestsChart range={range()} step={step()} zoom={zoom} />
+          <LatencyChart range={range()} step={step()} zoom={zoom} />
+          <TroubleChart range={range()} step={step()} zoom={zoom} />
+          <TasksPanel range={range()} />
+          <RoutesPanel />
+        </Columns>
+        <div class={styles.thirds}>
+          <TopPanel title="Top models" range={range()} by="model" />
+          <TopPanel title="Top accounts" range={range()} by="account" />
+          <TopPanel title="Top keys" range={range()} by="key" />
+        </div>
+      </Show>
+    </Page>
+  );
+}

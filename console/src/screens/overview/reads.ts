@@ -1,0 +1,77 @@
+import { keepPreviousData, queryOptions } from "@tanstack/solid-query";
+import { read } from "../../api/client.ts";
+import type { TimeRange } from "../../shell/range.ts";
+import type { Step } from "./charts.ts";
+import type { UsageQuery } from "./types.ts";
+
+/** How often what is live is read anew while the page is visible. */
+export const LIVE_MS = 5_000;
+/** How often charts are: less often where they have many rows. */
+export const CHART_MS = { hour: 15_000, day: 60_000 } as const;
+/** The most tasks of a range that are counted. */
+export const MOST_TASKS = 1_000;
+
+/** The usage of a range. The rows of the range before stay until those of a new one have come. */
+export function usageQuery(query: UsageQuery, everyMs: number) {
+  return queryOptions({
+    queryKey: ["usage", query],
+    queryFn: ({ signal }) => read("/admin/v1/usage", { query, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: everyMs,
+  });
+}
+
+/** How many requests were refused in each step of a range. */
+export function refusalsQuery({ from, to }: TimeRange, interval: Step) {
+  const query = { from, to, interval };
+  return queryOptions({
+    queryKey: ["refusals", "counts", query],
+    queryFn: ({ signal }) => read("/admin/v1/refusals/counts", { query, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: CHART_MS[interval],
+  });
+}
+
+/** The newest tasks of a range. */
+export function tasksQuery({ from, to }: TimeRange) {
+  const query = { from, to, limit: MOST_TASKS };
+  return queryOptions({
+    queryKey: ["tasks", query],
+    queryFn: ({ signal }) => read("/admin/v1/tasks", { query, signal }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 4 * LIVE_MS,
+  });
+}
+
+/** How many tasks wait and run now. */
+export const queueQuery = queryOptions({
+  queryKey: ["status"],
+  queryFn: ({ signal }) => read("/admin/v1/status", { signal }),
+  refetchInterval: LIVE_MS,
+});
+
+/** How the routes fare. */
+export const routesQuery = queryOptions({
+  queryKey: ["routes"],
+  queryFn: ({ signal }) => read("/admin/v1/routes", { signal }),
+  refetchInterval: LIVE_MS,
+});
+
+/** Accounts and keys, for their names. */
+export const namesQuery = queryOptions({
+  queryKey: ["names"],
+  staleTime: 60_000,
+  async queryFn({ signal }): Promise<ReadonlyMap<string, string>> {
+    const [accounts, keys] = await Promise.all([
+      read("/admin/v1/accounts", { query: { limit: 1_000 }, signal }),
+      read("/admin/v1/keys", { query: { limit: 1_000 }, signal }),
+    ]);
+    return new Map([...accounts.data, ...keys.data].map(({ id, name }) => [id, name]));
+  },
+});
+
+/** The newest request, if there was any. */
+export const newestQuery = queryOptions({
+  queryKey: ["requests", "newest"],
+  queryFn: ({ signal }) => read("/admin/v1/requests", { query: { limit: 1 }, signal }),
+});

@@ -1,0 +1,118 @@
+import { useQuery } from "@tanstack/solid-query";
+import { Link } from "@tanstack/solid-router";
+import { For, Show } from "solid-js";
+import type { Entry } from "../../api/client.ts";
+import { Badge, type Tone } from "../../design/badge.tsx";
+import { Panel } from "../../design/layout.tsx";
+import { Loaded } from "../../design/states.tsx";
+import { Time } from "../../design/values.tsx";
+import ui from "../../design/ui.module.css";
+import { count } from "../../format/numbers.ts";
+import type { TimeRange } from "../../shell/range.ts";
+import styles from "./overview.module.css";
+import { MOST_TASKS, routesQuery, tasksQuery } from "./reads.ts";
+
+const TASK_TONES = {
+  pending: "none",
+  running: "run",
+  completed: "ok",
+  failed: "bad",
+  cancelled: "warn",
+} as const;
+const TASK_STATES = Object.keys(TASK_TONES) as (keyof typeof TASK_TONES)[];
+
+/** Tasks of a range by the state that they are in. */
+export function TasksPanel(props: { readonly range: TimeRange }) {
+  const tasks = useQuery(() => tasksQuery(props.range));
+  return (
+    <Panel title="Tasks by state" actions={<Link to="/tasks">All tasks</Link>}>
+      <Loaded of={tasks}>
+        {(read) => (
+          <>
+            <ul class={styles.states}>
+              <For each={TASK_STATES}>
+                {(state) => (
+                  <li>
+                    <Link to="/tasks" search={statusSearch(state)} class={styles.stateCount}>
+                      {count(read().data.filter(({ status }) => status === state).length)}
+                    </Link>
+                    <Badge tone={TASK_TONES[state]}>{state}</Badge>
+                  </li>
+                )}
+              </For>
+            </ul>
+            <Show when={read().next !== null}>
+              <p class={ui.hint}>Of the newest {count(MOST_TASKS)} tasks of this range.</p>
+            </Show>
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+type Route = Entry<"/admin/v1/routes">;
+const ROUTE_STATES: readonly { readonly state: Route["state"]; readonly tone: Tone }[] = [
+  { state: "healthy", tone: "ok" },
+  { state: "cooling", tone: "warn" },
+  { state: "open", tone: "bad" },
+];
+const MOST_TROUBLES = 5;
+
+/** How many routes fare well, and those that do not. */
+export function RoutesPanel() {
+  const routes = useQuery(() => routesQuery);
+  return (
+    <Panel title="Routes" actions={<Link to="/health">Health</Link>}>
+      <Loaded of={routes}>
+        {(read) => {
+          const troubles = () => read().data.filter(({ state }) => state !== "healthy");
+          return (
+            <>
+              <ul class={styles.states}>
+                <For each={ROUTE_STATES}>
+                  {({ state, tone }) => (
+                    <li>
+                      <span class={styles.stateCount}>
+                        {count(read().data.filter((route) => route.state === state).length)}
+                      </span>
+                      <Badge tone={tone}>{state}</Badge>
+                    </li>
+                  )}
+                </For>
+              </ul>
+              <Show when={troubles().length > 0}>
+                <ul class={styles.troubles}>
+                  <For each={troubles().slice(0, MOST_TROUBLES)}>{(route) => <Trouble route={route} />}</For>
+                </ul>
+              </Show>
+            </>
+          );
+        }}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function Trouble(props: { readonly route: Route }) {
+  return (
+    <li>
+      <Badge tone={props.route.state === "open" ? "bad" : "warn"}>{props.route.state}</Badge>
+      <span class={styles.troubleName}>
+        {props.route.model} <span class={ui.soft}>at {props.route.provider}</span>
+      </span>
+      <Show when={props.route.last_failure}>
+        {(failure) => (
+          <span class={styles.troubleNote}>
+            {failure().reason} {failure().status ?? ""} <Time at={failure().at} />
+          </span>
+        )}
+      </Show>
+    </li>
+  );
+}
+
+/** What the address of the tasks has for one state. */
+function statusSearch(status: string): object {
+  return { status };
+}

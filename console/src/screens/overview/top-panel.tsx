@@ -1,0 +1,58 @@
+import { useQuery } from "@tanstack/solid-query";
+import { Link } from "@tanstack/solid-router";
+import { Bars } from "../../design/bars.tsx";
+import { Panel } from "../../design/layout.tsx";
+import { Empty, known, Loaded } from "../../design/states.tsx";
+import { Money } from "../../design/values.tsx";
+import ui from "../../design/ui.module.css";
+import type { TimeRange } from "../../shell/range.ts";
+import type { Usage } from "./types.ts";
+import { CHART_MS, namesQuery, usageQuery } from "./reads.ts";
+
+const MOST_ROWS = 5;
+const PAGES = { model: "/models/$id", account: "/accounts/$id", key: "/keys/$id" } as const;
+
+/** The models, accounts or keys that spent the most in a range. */
+export function TopPanel(props: {
+  readonly title: string;
+  readonly range: TimeRange;
+  readonly by: keyof typeof PAGES;
+}) {
+  const usage = useQuery(() =>
+    usageQuery({ ...props.range, interval: "all", group_by: props.by }, CHART_MS.hour),
+  );
+  const names = useQuery(() => ({ ...namesQuery, enabled: props.by !== "model" }));
+  const rows = (data: readonly Usage[]) =>
+    data
+      .toSorted((a, b) => b.credit - a.credit || b.requests - a.requests)
+      .slice(0, MOST_ROWS)
+      .map(({ group, credit }) => {
+        const id = group ?? "";
+        const name = known(names)?.get(id) ?? id;
+        return {
+          name,
+          value: credit,
+          shown: <Money credits={credit} />,
+          link: (
+            <Link to={PAGES[props.by]} params={{ id }} title={id}>
+              {name}
+            </Link>
+          ),
+        };
+      });
+  return (
+    <Panel title={props.title} actions={<span class={ui.hint}>by spend</span>}>
+      <Loaded of={usage}>
+        {(read) =>
+          read().data.length === 0 ? (
+            <Empty title="Nothing in this range">
+              <p>Those that spend the most will be here.</p>
+            </Empty>
+          ) : (
+            <Bars rows={rows(read().data)} />
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}

@@ -1,0 +1,39 @@
+/** Percentiles of a duration, in milliseconds. */
+export interface Percentiles {
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}
+
+/** What requests of an interval and a group come to. */
+export interface Usage {
+  readonly time: number;
+  readonly group: string | null;
+  readonly requests: number;
+  readonly failed: number;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly cache_read_tokens: number;
+  readonly images: number;
+  readonly seconds: number;
+  readonly credit: number;
+  readonly cost: number;
+  readonly credit_with_cost: number;
+  readonly latency_ms: Percentiles | null;
+  readonly first_byte_ms: Percentiles | null;
+}
+
+/** Whose usage is asked for; absent: all. */
+export interface UsageOf {
+  readonly account_id?: string;
+  readonly key_id?: string;
+  readonly model?: string;
+}
+
+/** Which usage is asked for. */
+export interface UsageQuery extends UsageOf {
+  readonly from: number;
+  readonly to: number;
+  readonly interval: "hour" | "day" | "all";
+  readonly group_by: "model" | "key" | "account" | "provider" | "route" | "outcome" | "none";
+}

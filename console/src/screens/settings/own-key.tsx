@@ -1,0 +1,75 @@
+import { read } from "../../api/client.ts";
+import { useQuery } from "@tanstack/solid-query";
+import { Show } from "solid-js";
+import { CopyableId } from "../../design/copy.tsx";
+import { Fact, Facts, Panel } from "../../design/layout.tsx";
+import { Loaded } from "../../design/states.tsx";
+import { Money, Time } from "../../design/values.tsx";
+import { count } from "../../format/numbers.ts";
+import styles from "./settings.module.css";
+
+/** What the key of a developer's session may use and spend. */
+export function OwnKeyPanel(props: { readonly id: string; readonly account: string | undefined }) {
+  const key = useQuery(() => ({
+    queryKey: ["keys", props.id],
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      read("/admin/v1/keys/{id}", { path: { id: props.id }, signal }),
+    refetchInterval: 15_000,
+  }));
+  return (
+    <Panel title="Your key">
+      <Loaded of={key}>
+        {(read) => (
+          <div class={styles.part}>
+            <Spent spent={read().spent} budget={read().budget} />
+            <Facts>
+              <Fact name="Budget">
+                <Show when={read().budget !== null} fallback="none of its own">
+                  <Money credits={read().budget ?? 0} />
+                </Show>
+              </Fact>
+              <Fact name="Set aside for calls under way">
+                <Money credits={read().held} />
+              </Fact>
+              <Fact name="Requests a minute">{limit(read().limits.requests_per_minute)}</Fact>
+              <Fact name="Tokens a minute">{limit(read().limits.tokens_per_minute)}</Fact>
+              <Fact name="Requests at once">{limit(read().limits.concurrency)}</Fact>
+              <Fact name="Expires">
+                <Show when={read().expires_at} fallback="never">
+                  {(at) => <Time at={at()} />}
+                </Show>
+              </Fact>
+              <Fact name="Models">{read().models?.join(", ") ?? "all"}</Fact>
+              <Fact name="Account">{props.account ?? "–"}</Fact>
+              <Fact name="Id">
+                <CopyableId id={read().id} what="key id" />
+              </Fact>
+            </Facts>
+          </div>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+/** What is spent of a budget. */
+export function Spent(props: { readonly spent: number; readonly budget: number | null }) {
+  return (
+    <div class={styles.meter}>
+      <span>
+        <Money credits={props.spent} /> spent
+        <Show when={props.budget !== null}>
+          {" "}
+          of <Money credits={props.budget ?? 0} />
+        </Show>
+      </span>
+      <Show when={props.budget !== null && props.budget > 0}>
+        <progress value={props.spent} max={props.budget ?? 1} aria-label="Spent of the budget" />
+      </Show>
+    </div>
+  );
+}
+
+function limit(value: number | null): string {
+  return value === null ? "no limit" : count(value);
+}

@@ -1,0 +1,128 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/solid-query";
+import { Link } from "@tanstack/solid-router";
+import { createSignal, For, Show } from "solid-js";
+import { ApiError, type Entry, read } from "../../api/client.ts";
+import { Button } from "../../design/button.tsx";
+import { SelectField, TextField } from "../../design/field.tsx";
+import { Panel } from "../../design/layout.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
+import ui from "../../design/ui.module.css";
+import { Spent } from "./own-key.tsx";
+import { type Playground, putPlayground } from "./types.ts";
+import styles from "./settings.module.css";
+
+const PLAYGROUND = ["playground"] as const;
+
+/** The account that calls of the playground are charged to, and what they may spend in all. */
+export function PlaygroundPanel(props: { readonly title?: string }) {
+  const present = useQuery(() => ({
+    queryKey: ["settings", "playground"],
+    async queryFn({ signal }: { signal: AbortSignal }) {
+      const [chosen, accounts] = await Promise.all([
+        read("/console/api/playground", { signal }),
+        read("/admin/v1/accounts", { query: { limit: 1_000 }, signal }),
+      ]);
+      return { chosen, accounts: accounts.data };
+    },
+  }));
+  return (
+    <Panel title={props.title ?? "Playground"}>
+      <Loaded of={present}>
+        {(found) => (
+          <Show
+            when={found().accounts.length > 0}
+            fallback={
+              <Empty title="There is no account yet">
+                <p>Calls of the playground are charged to an account.</p>
+                <Link to="/accounts">Create an account</Link>
+              </Empty>
+            }
+          >
+            <PlaygroundForm {...found()} />
+          </Show>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function PlaygroundForm(props: {
+  readonly chosen: Playground | null;
+  readonly accounts: readonly Entry<"/admin/v1/accounts">[];
+}) {
+  const queries = useQueryClient();
+  const [account, setAccount] = createSignal(props.chosen?.account_id ?? props.accounts[0]?.id ?? "");
+  const [budget, setBudget] = createSignal(
+    props.chosen === null ? "1000" : (props.chosen.budget?.toString() ?? ""),
+  );
+  const saving = useMutation(() => ({
+    mutationFn: () =>
+      putPlayground({ account_id: account(), budget: budget().trim() === "" ? null : Number(budget()) }),
+    onSuccess(chosen: Playground) {
+      queries.setQueryData(["settings", "playground"], { chosen, accounts: props.accounts });
+      void queries.invalidateQueries({ queryKey: PLAYGROUND });
+    },
+  }));
+  const faultOf = (field: string): string | undefined =>
+    saving.error instanceof ApiError && saving.error.field === field ? saving.error.message : undefined;
+  const isElsewhere = (): boolean =>
+    saving.error !== null && faultOf("account_id") === undefined && faultOf("budget") === undefined;
+  return (
+    <form
+      class={styles.part}
+      onSubmit={(event) => {
+        event.preventDefault();
+        saving.mutate();
+      }}
+    >
+      <p class={ui.soft}>
+        Calls that an operator makes in the playground are real ones. They go through a key named{" "}
+        <code>playground</code> of this account, which is made on the first use.
+      </p>
+      <div class={styles.row}>
+        <SelectField
+          label="Account"
+          value={account()}
+          onChange={(event) => setAccount(event.currentTarget.value)}
+          fault={faultOf("account_id")}
+        >
+          <For each={props.accounts}>{({ id, name }) => <option value={id}>{name}</option>}</For>
+        </SelectField>
+        <TextField
+          label="Budget, credits"
+          type="number"
+          min="0"
+          step="any"
+          placeholder="none"
+          hint="What its calls may spend in all; empty for no bound of its own."
+          value={budget()}
+          onInput={(event) => setBudget(event.currentTarget.value)}
+          fault={faultOf("budget")}
+        />
+      </div>
+      <Show when={props.chosen} fallback={<p class={ui.hint}>Nothing is chosen yet.</p>}>
+        {(chosen) => <Spent spent={chosen().spent} budget={chosen().budget} />}
+      </Show>
+      <div class={ui.actions}>
+        <Button kind="primary" type="submit" disabled={saving.isPending || account() === ""}>
+          Save
+        </Button>
+        <Show when={props.chosen}>
+          {(chosen) => (
+            <Link to="/keys/$id" params={{ id: chosen().key_id }}>
+              The key
+            </Link>
+          )}
+        </Show>
+        <span role="status" class={styles.said}>
+          <Show when={saving.isSuccess}>Saved</Show>
+        </span>
+        <Show when={isElsewhere()}>
+          <span role="alert" class={ui.fault}>
+            {saving.error?.message}
+          </span>
+        </Show>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,249 @@
+import { read } from "../../api/client.ts";
+import Flag from "lucide-solid/icons/flag";
+import { createMemo, Show } from "solid-js";
+import { Button } from "../../design/button.tsx";
+import { Panel } from "../../design/layout.tsx";
+import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
+import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import ui from "../../design/ui.module.css";
+import { Money, Time } from "../../design/values.tsx";
+import { compact, duration } from "../../format/numbers.ts";
+import { exactTime } from "../../format/times.ts";
+import styles from "../../lists/lists.module.css";
+import { shortId } from "../../lists/ids.ts";
+import { useChoices, useIsOperator, useNames } from "../../lists/names.ts";
+import { inOrder } from "../../lists/order.ts";
+import {
+  ChoiceFilter,
+  Filters,
+  IdLink,
+  ListEnd,
+  OwnerFilters,
+  TextFilter,
+  WordBadge,
+} from "../../lists/parts.tsx";
+import type { REQUESTS_SEARCH } from "../../lists/search.ts";
+import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
+import { useListSearch } from "../../lists/use-search.ts";
+import { rangeOf } from "../../shell/range.ts";
+import { useRange } from "../../shell/use-range.ts";
+import { FLAG_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
+import type { RequestRow } from "./types.ts";
+import { pieces, tokensIn, tokensOut } from "./usage.ts";
+
+const FILTERS = ["id", "model", "provider", "outcome", "account_id", "key_id"] as const;
+const CLEARED = Object.fromEntries(FILTERS.map((name) => [name, ""]));
+
+const OUTCOMES = Object.entries(OUTCOME_WORDS).map(([value, { name }]) => [value, name] as const);
+
+/** Paid requests that have ended, newest first. */
+export function Paid() {
+  const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
+  const { named } = useRange();
+  const isOperator = useIsOperator();
+  const { models, providers } = useChoices();
+  const { nameOf } = useNames();
+  const filter = () => Object.fromEntries(FILTERS.map((name) => [name, search()[name]]));
+  const { query, rows, state } = usePages<RequestRow>(() => {
+    const [asked, time] = [filter(), named()];
+    return {
+      key: ["requests", "list", asked, { range: time.range, from: time.from, to: time.to }],
+      read(after, signal) {
+        const { from, to } = rangeOf(time, Date.now() / 1_000);
+        // A request that is looked for by its id is found whenever it was.
+        const range = asked.id === undefined ? { from, ...(time.to === undefined ? {} : { to }) } : {};
+        return read("/admin/v1/requests", {
+          query: { ...asked, ...range, after, limit: PAGE_SIZE },
+          signal,
+        });
+      },
+    };
+  });
+  const columns = columnsOf(nameOf);
+  const shown = createMemo(() => inOrder(rows(), columns, search().sort));
+  const isFiltered = (): number => Object.values(filter()).filter((value) => value !== undefined).length;
+  return (
+    <>
+      <Filters set={isFiltered()} onClear={() => change(CLEARED)}>
+        <TextFilter
+          label="Request id"
+          placeholder="req_…"
+          value={search().id}
+          onChange={(id) => change({ id })}
+        />
+        <TextFilter
+          label="Model"
+          among={models()}
+          value={search().model}
+          onChange={(model) => change({ model })}
+        />
+        <ChoiceFilter
+          label="Outcome"
+          among={OUTCOMES}
+          value={search().outcome}
+          onChange={(outcome) => change({ outcome })}
+        />
+        <Show when={isOperator()}>
+          <TextFilter
+            label="Provider"
+            among={providers()}
+            value={search().provider}
+            onChange={(provider) => change({ provider })}
+          />
+          <OwnerFilters account={search().account_id} accountKey={search().key_id} onChange={change} />
+        </Show>
+      </Filters>
+      <Panel
+        title="Requests that ended"
+        flush
+        actions={
+          <div class={styles.words}>
+            <Button kind="quiet" disabled={query.isFetching} onClick={() => void query.refetch()}>
+              Refresh
+            </Button>
+            <ExportButton name="requests" columns={columns} rows={shown()} />
+          </div>
+        }
+      >
+        <Loaded of={state} skeleton={<TableSkeleton />}>
+          {() => (
+            <div classList={{ [styles.busy ?? ""]: query.isPlaceholderData }}>
+              <DataTable
+                label="Table of requests"
+                dense
+                columns={columns}
+                rows={shown()}
+                ordering={{ by: search().sort, change: (sort) => change({ sort }) }}
+                empty={<NoRequests isFiltered={isFiltered() > 0} />}
+              />
+              <Show when={rows().length > 0}>
+                <ListEnd
+                  noun="requests"
+                  shown={rows().length}
+                  of={query}
+                  isOrdered={search().sort !== undefined}
+                />
+              </Show>
+            </div>
+          )}
+        </Loaded>
+      </Panel>
+    </>
+  );
+}
+
+/** Lines in the shape of a list that is still read. */
+export function TableSkeleton() {
+  return (
+    <div class={ui.panelBody}>
+      <Skeleton lines={12} />
+    </div>
+  );
+}
+
+function NoRequests(props: { readonly isFiltered: boolean }) {
+  return (
+    <Show
+      when={props.isFiltered}
+      fallback={
+        <Empty title="No request ended in this time">
+          <p>
+            Each request that holds credit stands here once it has ended. A longer range is in the bar above.
+          </p>
+        </Empty>
+      }
+    >
+      <Empty title="No request fits these filters">
+        <p>
+          Take a filter away or choose a longer range. Requests that were refused at once are under Refused.
+        </p>
+      </Empty>
+    </Show>
+  );
+}
+
+const lasted = (row: RequestRow): number => (row.ended_at - row.admitted_at) * 1_000;
+const toFirstByte = (row: RequestRow): number | null =>
+  row.first_byte_at === null ? null : (row.first_byte_at - row.admitted_at) * 1_000;
+
+/** That the usage of a request was special, and how. */
+function Flags(props: { readonly flags: readonly string[] }) {
+  const names = (): string => props.flags.map((flag) => wordsOf(FLAG_WORDS, flag).name).join(", ");
+  return (
+    <span class={styles.flag} title={names()}>
+      <Flag size={12} aria-label={`Flags: ${names()}`} />
+      {props.flags.length}
+    </span>
+  );
+}
+
+function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<RequestRow>[] {
+  return [
+    { title: "Ended", cell: (row) => <Time at={row.ended_at} />, text: (row) => exactTime(row.ended_at) },
+    {
+      title: "Request",
+      cell: (row) => <IdLink to="/requests/$id" id={row.id} what="request id" />,
+      text: ({ id }) => id,
+    },
+    { title: "Model", cell: (row) => row.model, text: ({ model }) => model },
+    { title: "Provider", cell: (row) => row.provider ?? "–", text: ({ provider }) => provider },
+    {
+      title: "Key",
+      cell: (row) => <span title={row.key_id}>{nameOf(row.key_id) ?? shortId(row.key_id)}</span>,
+      text: ({ key_id }) => key_id,
+    },
+    {
+      title: "Outcome",
+      cell: (row) => (
+        <span class={styles.words}>
+          <WordBadge words={wordsOf(OUTCOME_WORDS, row.outcome)} />
+          <Show when={row.flags.length > 0}>
+            <Flags flags={row.flags} />
+          </Show>
+        </span>
+      ),
+      text: ({ outcome }) => outcome,
+    },
+    {
+      title: "In",
+      isNumber: true,
+      order: "in",
+      cell: (row) => compact(tokensIn(row.usage)),
+      text: ({ usage }) => tokensIn(usage),
+    },
+    {
+      title: "Out",
+      isNumber: true,
+      order: "out",
+      cell: (row) => {
+        const made = pieces(row.usage);
+        return made.length > 0 ? made.join(", ").replace(" of video", "") : compact(tokensOut(row.usage));
+      },
+      text: ({ usage }) => tokensOut(usage),
+    },
+    {
+      title: "First byte",
+      isNumber: true,
+      order: "first_byte",
+      cell: (row) => {
+        const ms = toFirstByte(row);
+        return ms === null ? "–" : duration(ms);
+      },
+      text: toFirstByte,
+    },
+    {
+      title: "Time",
+      isNumber: true,
+      order: "time",
+      cell: (row) => duration(lasted(row)),
+      text: lasted,
+    },
+    {
+      title: "Credits · USD",
+      isNumber: true,
+      order: "credit",
+      cell: (row) => <Money credits={row.credit} bare />,
+      text: ({ credit }) => credit,
+    },
+  ];
+}

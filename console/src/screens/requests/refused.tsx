@@ -1,0 +1,261 @@
+import { read } from "../../api/client.ts";
+import { keepPreviousData, useQuery } from "@tanstack/solid-query";
+import { createMemo, Show } from "solid-js";
+import { classes } from "../../design/classes.ts";
+import { TimeChart } from "../../design/chart.tsx";
+import { Button } from "../../design/button.tsx";
+import { Panel } from "../../design/layout.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
+import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import ui from "../../design/ui.module.css";
+import { Time } from "../../design/values.tsx";
+import { count } from "../../format/numbers.ts";
+import { exactTime } from "../../format/times.ts";
+import styles from "../../lists/lists.module.css";
+import { shortId } from "../../lists/ids.ts";
+import { useChoices, useNames } from "../../lists/names.ts";
+import {
+  ChoiceFilter,
+  Filters,
+  IdLink,
+  ListEnd,
+  OwnerFilters,
+  TextFilter,
+  WordBadge,
+} from "../../lists/parts.tsx";
+import type { REQUESTS_SEARCH } from "../../lists/search.ts";
+import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
+import { useListSearch } from "../../lists/use-search.ts";
+import { intervalOf, rangeOf } from "../../shell/range.ts";
+import { useRange } from "../../shell/use-range.ts";
+import { CODE_WORDS, wordsOf } from "../../words/words.ts";
+import { TableSkeleton } from "./paid.tsx";
+import type { RefusalRow } from "./types.ts";
+import { refusalSeries } from "./refusal-series.ts";
+
+const FILTERS = ["id", "model", "status", "code", "account_id", "key_id"] as const;
+const CLEARED = Object.fromEntries(FILTERS.map((name) => [name, ""]));
+
+const CODES = Object.entries(CODE_WORDS).map(([value, { name }]) => [value, name] as const);
+
+const STATUSES = [
+  ["400", "400 invalid"],
+  ["401", "401 no valid key"],
+  ["402", "402 no credit"],
+  ["429", "429 rate limited"],
+] as const;
+
+/** Requests that were refused before anything was held for them, with their number over time. */
+export function Refused() {
+  const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
+  const { named } = useRange();
+  const { models } = useChoices();
+  const { nameOf } = useNames();
+  const filter = () => Object.fromEntries(FILTERS.map((name) => [name, search()[name]]));
+  const { query, rows, state } = usePages<RefusalRow>(() => {
+    const [asked, time] = [filter(), named()];
+    return {
+      key: ["refusals", "list", asked, { range: time.range, from: time.from, to: time.to }],
+      read(after, signal) {
+        const { from, to } = rangeOf(time, Date.now() / 1_000);
+        const range = asked.id === undefined ? { from, ...(time.to === undefined ? {} : { to }) } : {};
+        return read("/admin/v1/refusals", {
+          query: { ...asked, ...range, after, limit: PAGE_SIZE },
+          signal,
+        });
+      },
+    };
+  });
+  const columns = columnsOf(nameOf);
+  const set = (): number => Object.values(filter()).filter((value) => value !== undefined).length;
+  return (
+    <>
+      <Counts />
+      <Filters set={set()} onClear={() => change(CLEARED)}>
+        <TextFilter
+          label="Request id"
+          placeholder="req_…"
+          value={search().id}
+          onChange={(id) => change({ id })}
+        />
+        <ChoiceFilter
+          label="Status"
+          among={STATUSES}
+          value={search().status}
+          onChange={(status) => change({ status })}
+        />
+        <ChoiceFilter
+          label="Reason"
+          among={CODES}
+          value={search().code}
+          onChange={(code) => change({ code })}
+        />
+        <TextFilter
+          label="Model"
+          among={models()}
+          value={search().model}
+          onChange={(model) => change({ model })}
+        />
+        <OwnerFilters account={search().account_id} accountKey={search().key_id} onChange={change} />
+      </Filters>
+      <Panel
+        title="Refusals"
+        flush
+        actions={
+          <div class={styles.words}>
+            <Button kind="quiet" disabled={query.isFetching} onClick={() => void query.refetch()}>
+              Refresh
+            </Button>
+            <ExportButton name="refusals" columns={columns} rows={rows()} />
+          </div>
+        }
+      >
+        <Loaded of={state} skeleton={<TableSkeleton />}>
+          {() => (
+            <div classList={{ [styles.busy ?? ""]: query.isPlaceholderData }}>
+              <DataTable
+                label="Refused requests"
+                columns={columns}
+                rows={rows()}
+                empty={
+                  <Empty
+                    title={set() > 0 ? "No refusal fits these filters" : "Nothing was refused in this time"}
+                  >
+                    <p>
+                      Requests with an invalid field, without a valid key, without credit or above a limit
+                      stand here, the last 10,000 of them. They cost nothing.
+                    </p>
+                  </Empty>
+                }
+              />
+              <Show when={rows().length > 0}>
+                <ListEnd noun="refusals" shown={rows().length} of={query} isOrdered={false} />
+              </Show>
+            </div>
+          )}
+        </Loaded>
+      </Panel>
+    </>
+  );
+}
+
+const GROUPS = [
+  ["code", "by reason"],
+  ["status", "by status"],
+  ["model", "by model"],
+  ["key", "by key"],
+] as const;
+
+/** How many requests were refused, by the hour or the day. */
+function Counts() {
+  const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
+  const { range, zoom } = useRange();
+  const { nameOf } = useNames();
+  const group = (): (typeof GROUPS)[number][0] =>
+    GROUPS.find(([value]) => value === search().group)?.[0] ?? "code";
+  const counts = useQuery(() => ({
+    queryKey: ["refusals", "counts", range(), group()],
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      read("/admin/v1/refusals/counts", {
+        query: { ...range(), interval: intervalOf(range()), group_by: group() },
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+  }));
+  const name = (value: string | null): string => {
+    if (value === null) return group() === "model" ? "no model" : "no key";
+    if (group() === "code") return wordsOf(CODE_WORDS, value).name;
+    return group() === "key" ? (nameOf(value) ?? value) : value;
+  };
+  const drawn = createMemo(() =>
+    refusalSeries(
+      counts.isSuccess ? counts.data.data : [],
+      range(),
+      intervalOf(range()) === "hour" ? 3_600 : 86_400,
+      name,
+    ),
+  );
+  const all = (): number =>
+    drawn().series.reduce(
+      (sum, { values }) => sum + values.reduce<number>((part, value) => part + (value ?? 0), 0),
+      0,
+    );
+  return (
+    <Panel
+      title={`Refused each ${intervalOf(range())}`}
+      actions={
+        <div class={styles.words}>
+          <span class={styles.small}>{count(all())} in all</span>
+          <select
+            class={classes(ui.input, ui.compact)}
+            aria-label="Group refusals"
+            onChange={(event) => change({ group: event.currentTarget.value })}
+          >
+            {GROUPS.map(([value, label]) => (
+              <option value={value} selected={value === group()}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </div>
+      }
+    >
+      <Loaded of={counts}>
+        {() => (
+          <Show when={all() > 0} fallback={<p class={ui.soft}>Nothing was refused in this time.</p>}>
+            <TimeChart
+              label={`Refused requests each ${intervalOf(range())}`}
+              times={drawn().times}
+              series={drawn().series}
+              stacked
+              format={wholeCount}
+              onZoom={zoom}
+            />
+          </Show>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+/** Half a request is none: lines of the grid between whole numbers have no label. */
+function wholeCount(value: number): string {
+  return Number.isInteger(value) ? count(value) : "";
+}
+
+function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<RefusalRow>[] {
+  return [
+    { title: "Refused", cell: (row) => <Time at={row.at} />, text: (row) => exactTime(row.at) },
+    {
+      title: "Request",
+      cell: (row) => <IdLink to="/requests/$id" id={row.id} what="request id" />,
+      text: ({ id }) => id,
+    },
+    { title: "Status", isNumber: true, cell: (row) => row.status, text: ({ status }) => status },
+    {
+      title: "Reason",
+      cell: (row) => <WordBadge words={wordsOf(CODE_WORDS, row.code)} />,
+      text: ({ code }) => code,
+    },
+    {
+      title: "Field",
+      cell: (row) => (
+        <Show when={row.field} fallback="–">
+          {(field) => <code>{field()}</code>}
+        </Show>
+      ),
+      text: ({ field }) => field,
+    },
+    { title: "Model", cell: (row) => row.model ?? "–", text: ({ model }) => model },
+    {
+      title: "Key",
+      cell: (row) => (
+        <Show when={row.key_id} fallback="–">
+          {(id) => <span title={id()}>{nameOf(id()) ?? shortId(id())}</span>}
+        </Show>
+      ),
+      text: ({ key_id }) => key_id,
+    },
+    { title: "Path", cell: (row) => <code>{row.path}</code>, text: ({ path }) => path },
+  ];
+}

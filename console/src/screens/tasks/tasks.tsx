@@ -1,0 +1,226 @@
+import { createMemo, Show } from "solid-js";
+import { Badge } from "../../design/badge.tsx";
+import { Page, Panel } from "../../design/layout.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
+import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { Tabs } from "../../design/tabs.tsx";
+import { Money, Time } from "../../design/values.tsx";
+import { nowSec } from "../../design/now.ts";
+import { read } from "../../api/client.ts";
+import { duration } from "../../format/numbers.ts";
+import { exactTime } from "../../format/times.ts";
+import styles from "../../lists/lists.module.css";
+import { shortId } from "../../lists/ids.ts";
+import { useChoices, useIsOperator, useNames } from "../../lists/names.ts";
+import { inOrder } from "../../lists/order.ts";
+import {
+  ChoiceFilter,
+  Filters,
+  IdLink,
+  ListEnd,
+  OwnerFilters,
+  TextFilter,
+  WordBadge,
+} from "../../lists/parts.tsx";
+import type { TASKS_SEARCH } from "../../lists/search.ts";
+import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
+import { useListSearch } from "../../lists/use-search.ts";
+import { rangeOf } from "../../shell/range.ts";
+import { useRange } from "../../shell/use-range.ts";
+import { OUTCOME_WORDS, STATE_WORDS, wordsOf } from "../../words/words.ts";
+import { TableSkeleton } from "../requests/paid.tsx";
+import type { TaskRow } from "./types.ts";
+
+const FILTERS = ["id", "kind", "model", "provider", "account_id", "key_id"] as const;
+const CLEARED = Object.fromEntries(FILTERS.map((name) => [name, ""]));
+const EVERY_MS = 3_000;
+
+const STATES = [
+  { value: "all", name: "All" },
+  ...Object.entries(STATE_WORDS).map(([value, { name }]) => ({ value, name })),
+];
+
+/** What is running, stuck, refunded? */
+export function Tasks() {
+  const { search, change } = useListSearch<(typeof TASKS_SEARCH)[number]>();
+  const { named } = useRange();
+  const isOperator = useIsOperator();
+  const { models, providers } = useChoices();
+  const { nameOf } = useNames();
+  const filter = () =>
+    Object.fromEntries([...FILTERS, "status" as const].map((name) => [name, search()[name]]));
+  const { query, rows, state } = usePages<TaskRow>(() => {
+    const [asked, time] = [filter(), named()];
+    return {
+      key: ["tasks", "list", asked, { range: time.range, from: time.from, to: time.to }],
+      everyMs: EVERY_MS,
+      read(after, signal) {
+        const { from, to } = rangeOf(time, Date.now() / 1_000);
+        const range = asked.id === undefined ? { from, ...(time.to === undefined ? {} : { to }) } : {};
+        return read("/admin/v1/tasks", {
+          query: { ...asked, ...range, after, limit: PAGE_SIZE },
+          signal,
+        });
+      },
+    };
+  });
+  const columns = columnsOf(nameOf);
+  const shown = createMemo(() => inOrder(rows(), columns, search().sort));
+  const set = (): number => FILTERS.filter((name) => search()[name] !== undefined).length;
+  return (
+    <Page title="Tasks" aside={<Badge tone="run">Live</Badge>}>
+      <Tabs
+        label="States"
+        tabs={STATES}
+        value={search().status ?? "all"}
+        onChange={(next) => change({ status: next === "all" ? "" : next })}
+      >
+        <Filters set={set()} onClear={() => change(CLEARED)}>
+          <TextFilter
+            label="Task id"
+            placeholder="img_… or vid_…"
+            value={search().id}
+            onChange={(id) => change({ id })}
+          />
+          <ChoiceFilter
+            label="Kind"
+            among={[
+              ["image", "Image"],
+              ["video", "Video"],
+            ]}
+            value={search().kind}
+            onChange={(kind) => change({ kind })}
+          />
+          <TextFilter
+            label="Model"
+            among={models()}
+            value={search().model}
+            onChange={(model) => change({ model })}
+          />
+          <Show when={isOperator()}>
+            <TextFilter
+              label="Provider"
+              among={providers()}
+              value={search().provider}
+              onChange={(provider) => change({ provider })}
+            />
+            <OwnerFilters account={search().account_id} accountKey={search().key_id} onChange={change} />
+          </Show>
+        </Filters>
+        <Panel
+          title="Images and videos"
+          flush
+          actions={<ExportButton name="tasks" columns={columns} rows={shown()} />}
+        >
+          <Loaded of={state} skeleton={<TableSkeleton />}>
+            {() => (
+              <div classList={{ [styles.busy ?? ""]: query.isPlaceholderData }}>
+                <DataTable
+                  label="Tasks"
+                  dense
+                  columns={columns}
+                  rows={shown()}
+                  ordering={{ by: search().sort, change: (sort) => change({ sort }) }}
+                  empty={<NoTasks isFiltered={set() > 0 || search().status !== undefined} />}
+                />
+                <Show when={rows().length > 0}>
+                  <ListEnd
+                    noun="tasks"
+                    shown={rows().length}
+                    of={query}
+                    isOrdered={search().sort !== undefined}
+                  />
+                </Show>
+              </div>
+            )}
+          </Loaded>
+        </Panel>
+      </Tabs>
+    </Page>
+  );
+}
+
+function NoTasks(props: { readonly isFiltered: boolean }) {
+  return (
+    <Show
+      when={props.isFiltered}
+      fallback={
+        <Empty title="No task began in this time">
+          <p>Images and videos that are made stand here from their first moment. The playground makes one.</p>
+        </Empty>
+      }
+    >
+      <Empty title="No task fits this state and these filters">
+        <p>The list stays live: a task that fits appears by itself.</p>
+      </Empty>
+    </Show>
+  );
+}
+
+/** How long a task has run, or ran; `null` before it began. */
+function ranMs(row: TaskRow): number | null {
+  return row.started_at === null ? null : Math.max(0, ((row.ended_at ?? nowSec()) - row.started_at) * 1_000);
+}
+
+function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<TaskRow>[] {
+  return [
+    {
+      title: "Created",
+      cell: (row) => <Time at={row.created_at} />,
+      text: (row) => exactTime(row.created_at),
+    },
+    {
+      title: "Task",
+      cell: (row) => <IdLink to="/tasks/$id" id={row.id} what="task id" />,
+      text: ({ id }) => id,
+    },
+    {
+      title: "State",
+      cell: (row) => (
+        <span class={styles.words}>
+          <WordBadge words={wordsOf(STATE_WORDS, row.status)} />
+          <Show when={row.error}>
+            {(error) => <span class={styles.small}>{wordsOf(OUTCOME_WORDS, error().type).name}</span>}
+          </Show>
+        </span>
+      ),
+      text: ({ status }) => status,
+    },
+    { title: "Kind", cell: (row) => (row.kind === "image" ? "Image" : "Video"), text: ({ kind }) => kind },
+    { title: "Model", cell: (row) => row.model, text: ({ model }) => model },
+    { title: "Provider", cell: (row) => row.provider ?? "–", text: ({ provider }) => provider },
+    {
+      title: "Key",
+      cell: (row) => <span title={row.key_id}>{nameOf(row.key_id) ?? shortId(row.key_id)}</span>,
+      text: ({ key_id }) => key_id,
+    },
+    {
+      title: "Attempts",
+      isNumber: true,
+      order: "attempts",
+      cell: (row) => row.attempts,
+      text: ({ attempts }) => attempts,
+    },
+    {
+      title: "Ran for",
+      isNumber: true,
+      order: "time",
+      cell: (row) => {
+        const ms = ranMs(row);
+        return ms === null ? "–" : duration(ms);
+      },
+      text: ranMs,
+    },
+    {
+      title: "Credits · USD",
+      isNumber: true,
+      order: "credit",
+      cell: (row) => (
+        <Show when={row.credit} fallback="–">
+          {(credit) => <Money credits={credit()} bare />}
+        </Show>
+      ),
+      text: ({ credit }) => credit,
+    },
+  ];
+}

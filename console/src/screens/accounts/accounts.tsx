@@ -1,0 +1,235 @@
+import { Link } from "@tanstack/solid-router";
+import { createMemo, createSignal, Show } from "solid-js";
+import { Badge } from "../../design/badge.tsx";
+import { Button, buttonClass } from "../../design/button.tsx";
+import { Page, Panel } from "../../design/layout.tsx";
+import { nowSec } from "../../design/now.ts";
+import { Empty, Loaded } from "../../design/states.tsx";
+import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { Tabs } from "../../design/tabs.tsx";
+import ui from "../../design/ui.module.css";
+import { Money, Time } from "../../design/values.tsx";
+import { count } from "../../format/numbers.ts";
+import { exactTime } from "../../format/times.ts";
+import { useNames } from "../../lists/names.ts";
+import { inOrder } from "../../lists/order.ts";
+import { ChoiceFilter, Filters, ListEnd, TextFilter } from "../../lists/parts.tsx";
+import { useListSearch } from "../../lists/use-search.ts";
+import { useRange } from "../../shell/use-range.ts";
+import styles from "./accounts.module.css";
+import { NewAccountDialog } from "./dialogs.tsx";
+import { KEY_TONES, keyState } from "./keys.ts";
+import { Amount, KeysTable, ShortId, TableSkeleton } from "./keys-table.tsx";
+import type { Account } from "./types.ts";
+import { useAccounts, useSpent } from "./reads.ts";
+import type { ACCOUNTS_SEARCH } from "./search.ts";
+
+const TABS = [
+  { value: "accounts", name: "Accounts" },
+  { value: "keys", name: "Keys" },
+] as const;
+const STATUSES = [
+  ["active", "active"],
+  ["closed", "closed"],
+] as const;
+const KEY_STATES = Object.keys(KEY_TONES).map((state) => [state, state] as const);
+const CLEARED = { text: "", status: "", account_id: "" };
+
+/** Who may spend how much? */
+export function Accounts() {
+  const { search, change } = useListSearch<(typeof ACCOUNTS_SEARCH)[number]>();
+  const { accounts } = useNames();
+  const [isCreating, setCreating] = createSignal(false);
+  const tab = (): string => (search().tab === "keys" ? "keys" : "accounts");
+  const set = (): number =>
+    [search().text, search().status, search().account_id].filter((value) => value !== undefined).length;
+  return (
+    <Page
+      title="Accounts & keys"
+      actions={
+        <>
+          <Button onClick={() => setCreating(true)}>Create an account</Button>
+          <Link to="/keys/new" class={buttonClass("primary")}>
+            Create a key
+          </Link>
+        </>
+      }
+    >
+      <Tabs
+        label="Accounts or keys"
+        tabs={TABS}
+        value={tab()}
+        onChange={(next) => change({ ...CLEARED, sort: "", tab: next === "accounts" ? "" : next })}
+      >
+        <Filters set={set()} onClear={() => change(CLEARED)}>
+          <TextFilter
+            label="Name or id"
+            placeholder="any"
+            value={search().text}
+            onChange={(text) => change({ text })}
+          />
+          <ChoiceFilter
+            label="State"
+            value={search().status}
+            among={tab() === "keys" ? KEY_STATES : STATUSES}
+            onChange={(status) => change({ status })}
+          />
+          <Show when={tab() === "keys"}>
+            <ChoiceFilter
+              label="Account"
+              value={search().account_id}
+              among={accounts().map(({ id, name }) => [id, name])}
+              onChange={(account_id) => change({ account_id })}
+            />
+          </Show>
+        </Filters>
+        <Show when={tab() === "keys"} fallback={<AccountsTable onCreate={() => setCreating(true)} />}>
+          <KeysTable
+            isOfAll
+            account={search().account_id}
+            text={search().text}
+            status={search().status}
+            sort={search().sort}
+            onSort={(sort) => change({ sort })}
+          />
+        </Show>
+      </Tabs>
+      <NewAccountDialog open={isCreating()} onClose={() => setCreating(false)} />
+    </Page>
+  );
+}
+
+function AccountsTable(props: { readonly onCreate: () => void }) {
+  const { search, change } = useListSearch<(typeof ACCOUNTS_SEARCH)[number]>();
+  const { range } = useRange();
+  const { keys } = useNames();
+  const { query, rows, state } = useAccounts();
+  const spent = useSpent(range, "account");
+  const keyCounts = createMemo(() => {
+    const counts = new Map<string, number>();
+    for (const key of keys())
+      if (keyState(key, nowSec()) === "live")
+        counts.set(key.account_id, (counts.get(key.account_id) ?? 0) + 1);
+    return counts;
+  });
+  const columns = columnsOf(spent, (id) => keyCounts().get(id) ?? 0);
+  const shown = createMemo(() => {
+    const { text = "", status, sort } = search();
+    const found = rows()
+      .filter(({ name, id }) => `${name} ${id}`.toLowerCase().includes(text.toLowerCase()))
+      .filter((account) => status === undefined || account.status === status);
+    return inOrder(found, columns, sort);
+  });
+  return (
+    <Panel
+      flush
+      title="Accounts"
+      actions={
+        <div class={ui.actions}>
+          <ExportButton name="accounts" columns={columns} rows={shown()} />
+        </div>
+      }
+    >
+      <Loaded of={state} skeleton={<TableSkeleton />}>
+        {() => (
+          <>
+            <DataTable
+              label="Table of accounts"
+              columns={columns}
+              rows={shown()}
+              ordering={{ by: search().sort, change: (sort) => change({ sort }) }}
+              empty={
+                <Show
+                  when={rows().length === 0}
+                  fallback={
+                    <Empty title="No account is like that">
+                      <p>Other filters may find it.</p>
+                    </Empty>
+                  }
+                >
+                  <Empty title="There is no account yet">
+                    <p>An account has credit, which its keys spend.</p>
+                    <Button kind="primary" onClick={() => props.onCreate()}>
+                      Create an account
+                    </Button>
+                  </Empty>
+                </Show>
+              }
+            />
+            <Show when={shown().length > 0}>
+              <ListEnd
+                noun="accounts"
+                shown={shown().length}
+                of={query}
+                isOrdered={search().sort !== undefined}
+                given="oldest first"
+              />
+            </Show>
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function columnsOf(
+  spent: (id: string) => number | undefined,
+  keys: (id: string) => number,
+): readonly Column<Account>[] {
+  return [
+    {
+      title: "Account",
+      order: "name",
+      cell: (account) => (
+        <span class={styles.named}>
+          <Link to="/accounts/$id" params={{ id: account.id }} title={account.id}>
+            {account.name}
+          </Link>
+          <Show when={account.status === "closed"}>
+            <Badge>closed</Badge>
+          </Show>
+        </span>
+      ),
+      text: ({ name }) => name,
+    },
+    {
+      title: "Balance, credits",
+      order: "balance",
+      isNumber: true,
+      cell: (account) => <Money credits={account.balance} bare />,
+      text: ({ balance }) => balance,
+    },
+    {
+      title: "Held, credits",
+      order: "held",
+      isNumber: true,
+      cell: (account) => <Money credits={account.held} bare />,
+      text: ({ held }) => held,
+    },
+    {
+      title: "In this range, credits",
+      order: "range",
+      isNumber: true,
+      cell: (account) => <Amount of={spent(account.id)} />,
+      text: ({ id }) => spent(id) ?? null,
+    },
+    {
+      title: "Live keys",
+      order: "keys",
+      isNumber: true,
+      cell: (account) => (
+        <Link to="/accounts" search={{ tab: "keys", account_id: account.id, status: "live" }}>
+          {count(keys(account.id))}
+        </Link>
+      ),
+      text: ({ id }) => keys(id),
+    },
+    {
+      title: "Since",
+      order: "since",
+      cell: (account) => <Time at={account.created_at} />,
+      text: ({ created_at }) => (created_at === undefined ? null : exactTime(created_at)),
+    },
+    { title: "Id", cell: (account) => <ShortId id={account.id} what="account id" />, text: ({ id }) => id },
+  ];
+}

@@ -1,0 +1,243 @@
+import { Link } from "@tanstack/solid-router";
+import { createMemo, type JSX, Show } from "solid-js";
+import { Badge } from "../../design/badge.tsx";
+import { CopyButton } from "../../design/copy.tsx";
+import { nowSec } from "../../design/now.ts";
+import { Panel } from "../../design/layout.tsx";
+import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
+import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import ui from "../../design/ui.module.css";
+import { Money, Time } from "../../design/values.tsx";
+import { compact } from "../../format/numbers.ts";
+import { exactTime } from "../../format/times.ts";
+import { shortId } from "../../lists/ids.ts";
+import { useNames } from "../../lists/names.ts";
+import { inOrder } from "../../lists/order.ts";
+import { ListEnd, OwnerLink } from "../../lists/parts.tsx";
+import { useRange } from "../../shell/use-range.ts";
+import styles from "./accounts.module.css";
+import { KEY_TONES, keyState } from "./keys.ts";
+import type { Key } from "./types.ts";
+import { useKeys, useSpent } from "./reads.ts";
+
+/** Keys of an account, or of all, with what each may use and has spent. */
+export function KeysTable(props: {
+  /** The account whose keys are shown; absent: all. */
+  readonly account?: string | undefined;
+  /** Whether the reader has chosen the account, so that each row names it. */
+  readonly isOfAll?: boolean;
+  readonly text: string | undefined;
+  readonly status: string | undefined;
+  readonly sort: string | undefined;
+  readonly onSort: (by: string) => void;
+  readonly actions?: JSX.Element;
+}) {
+  const { range } = useRange();
+  const { nameOf } = useNames();
+  const { query, rows, state } = useKeys(() => props.account);
+  const spent = useSpent(range, "key", () =>
+    props.account === undefined ? {} : { account_id: props.account },
+  );
+  const columns = createMemo(() =>
+    columnsOf(nameOf, spent).filter(({ title }) => title !== "Account" || props.isOfAll === true),
+  );
+  const shown = createMemo(() => {
+    const text = (props.text ?? "").toLowerCase();
+    const found = rows()
+      .filter(({ name, id, hint }) => `${name} ${id} ${hint}`.toLowerCase().includes(text))
+      .filter((key) => props.status === undefined || keyState(key, nowSec()) === props.status);
+    return inOrder(found, columns(), props.sort);
+  });
+  const newKey = (): JSX.Element => (
+    <Link to="/keys/new" search={props.account === undefined ? {} : { account_id: props.account }}>
+      Create a key
+    </Link>
+  );
+  return (
+    <Panel
+      flush
+      title="Keys"
+      actions={
+        <div class={ui.actions}>
+          {props.actions}
+          <ExportButton name="keys" columns={columns()} rows={shown()} />
+        </div>
+      }
+    >
+      <Loaded of={state} skeleton={<TableSkeleton />}>
+        {() => (
+          <>
+            <DataTable
+              label="Table of keys"
+              dense
+              columns={columns()}
+              rows={shown()}
+              ordering={{ by: props.sort, change: props.onSort }}
+              empty={
+                <Show
+                  when={rows().length === 0}
+                  fallback={
+                    <Empty title="No key is like that">
+                      <p>Other filters may find it.</p>
+                    </Empty>
+                  }
+                >
+                  <Empty title="There is no key yet">
+                    <p>
+                      An application calls the gateway with a key, and what it spends is charged to the
+                      account.
+                    </p>
+                    {newKey()}
+                  </Empty>
+                </Show>
+              }
+            />
+            <Show when={shown().length > 0}>
+              <ListEnd
+                noun="keys"
+                shown={shown().length}
+                of={query}
+                isOrdered={props.sort !== undefined}
+                given="oldest first"
+              />
+            </Show>
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+/** Lines in the shape of a table that is still read. */
+export function TableSkeleton() {
+  return (
+    <div class={ui.panelBody}>
+      <Skeleton lines={6} />
+    </div>
+  );
+}
+
+/** Whether a key can be used. */
+export function KeyBadge(props: { readonly of: Key }) {
+  const state = () => keyState(props.of, nowSec());
+  return <Badge tone={KEY_TONES[state()]}>{state()}</Badge>;
+}
+
+/** What is spent of a budget, as a bar beside its words. */
+function Budget(props: { readonly of: Key }) {
+  return (
+    <Show when={props.of.budget !== null} fallback={<span class={ui.soft}>none of its own</span>}>
+      <span class={styles.budget}>
+        <Money credits={props.of.budget ?? 0} bare />
+        <progress
+          value={props.of.spent + props.of.held}
+          max={Math.max(props.of.budget ?? 0, 1e-9)}
+          aria-label={`Used of the budget of ${props.of.name}`}
+        />
+      </span>
+    </Show>
+  );
+}
+
+/** The limits of a key in few words. */
+export function limitsText({ requests_per_minute, tokens_per_minute, concurrency }: Key["limits"]): string {
+  const parts = [
+    requests_per_minute === null ? [] : [`${compact(requests_per_minute)} req/min`],
+    tokens_per_minute === null ? [] : [`${compact(tokens_per_minute)} tok/min`],
+    concurrency === null ? [] : [`${compact(concurrency)} at once`],
+  ].flat();
+  return parts.join(", ");
+}
+
+function columnsOf(
+  nameOf: (id: string) => string | undefined,
+  spent: (id: string) => number | undefined,
+): readonly Column<Key>[] {
+  return [
+    {
+      title: "Key",
+      order: "name",
+      cell: (key) => (
+        <span class={styles.named}>
+          <Link to="/keys/$id" params={{ id: key.id }} title={key.id}>
+            {key.name}
+          </Link>
+          <code class={ui.soft}>{key.hint}</code>
+        </span>
+      ),
+      text: ({ name }) => name,
+    },
+    {
+      title: "Account",
+      order: "account",
+      cell: (key) => <OwnerLink to="/accounts/$id" id={key.account_id} />,
+      text: ({ account_id }) => nameOf(account_id) ?? account_id,
+    },
+    {
+      title: "State",
+      order: "state",
+      cell: (key) => <KeyBadge of={key} />,
+      text: (key) => keyState(key, nowSec()),
+    },
+    {
+      title: "In this range, credits",
+      order: "range",
+      isNumber: true,
+      cell: (key) => <Amount of={spent(key.id)} />,
+      text: ({ id }) => spent(id) ?? null,
+    },
+    {
+      title: "Spent in all, credits",
+      order: "spent",
+      isNumber: true,
+      cell: (key) => <Money credits={key.spent} bare />,
+      text: ({ spent: inAll }) => inAll,
+    },
+    {
+      title: "Budget, credits",
+      order: "budget",
+      isNumber: true,
+      cell: (key) => <Budget of={key} />,
+      text: ({ budget }) => budget,
+    },
+    {
+      title: "Limits",
+      cell: (key) => limitsText(key.limits) || <span class={ui.soft}>none</span>,
+      text: ({ limits }) => limitsText(limits),
+    },
+    {
+      title: "Expires",
+      order: "expires",
+      cell: (key) => (
+        <Show when={key.expires_at} fallback={<span class={ui.soft}>never</span>}>
+          {(at) => <Time at={at()} />}
+        </Show>
+      ),
+      text: ({ expires_at }) => (expires_at === null ? null : exactTime(expires_at)),
+    },
+    {
+      title: "Id",
+      cell: (key) => <CopyButton text={key.id} what="key id" />,
+      text: ({ id }) => id,
+    },
+  ];
+}
+
+/** The end of an id, with a button that copies all of it. */
+export function ShortId(props: { readonly id: string; readonly what: string }) {
+  return (
+    <span class={ui.copyable}>
+      <code title={props.id}>{shortId(props.id)}</code>
+      <CopyButton text={props.id} what={props.what} />
+    </span>
+  );
+}
+
+/** Credits, or a dash until they are known. */
+export function Amount(props: { readonly of: number | undefined }) {
+  return (
+    <Show when={props.of !== undefined} fallback={<span class={ui.soft}>–</span>}>
+      <Money credits={props.of ?? 0} bare />
+    </Show>
+  );
+}

@@ -1,0 +1,175 @@
+import { read } from "../../api/client.ts";
+import { Link } from "@tanstack/solid-router";
+import { createMemo, Show } from "solid-js";
+import { classes } from "../../design/classes.ts";
+import { Panel } from "../../design/layout.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
+import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import ui from "../../design/ui.module.css";
+import { Money, Time } from "../../design/values.tsx";
+import { exactTime } from "../../format/times.ts";
+import { shortId } from "../../lists/ids.ts";
+import { inOrder } from "../../lists/order.ts";
+import { ChoiceFilter, Filters, ListEnd, TextFilter, WordBadge } from "../../lists/parts.tsx";
+import { usePages } from "../../lists/use-pages.ts";
+import { useListSearch } from "../../lists/use-search.ts";
+import { rangeOf } from "../../shell/range.ts";
+import { useRange } from "../../shell/use-range.ts";
+import { ENTRY_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
+import styles from "./accounts.module.css";
+import { TableSkeleton } from "./keys-table.tsx";
+import type { LedgerEntry } from "./types.ts";
+import type { ACCOUNT_SEARCH } from "./search.ts";
+
+/** Entries of one read: as many as the gateway gives. */
+const MOST = 1_000;
+
+const KINDS = [
+  ["grant", ENTRY_WORDS.grant.name],
+  ["settle", ENTRY_WORDS.settle.name],
+] as const;
+
+const COLUMNS: readonly Column<LedgerEntry>[] = [
+  {
+    title: "Written",
+    order: "time",
+    cell: (entry) => <Time at={entry.created_at} />,
+    text: ({ created_at }) => exactTime(created_at),
+  },
+  {
+    title: "What",
+    cell: (entry) => <WordBadge words={wordsOf(ENTRY_WORDS, entry.kind)} />,
+    text: ({ kind }) => kind,
+  },
+  {
+    title: "Reason",
+    cell: (entry) =>
+      entry.kind === "settle" ? wordsOf(OUTCOME_WORDS, entry.reason ?? "").name : entry.reason,
+    text: ({ reason }) => reason,
+  },
+  {
+    title: "Request",
+    cell: (entry) => (
+      <Show when={entry.request_id?.startsWith("req_") === true} fallback={<span class={ui.soft}>–</span>}>
+        <Link
+          to="/requests/$id"
+          params={{ id: entry.request_id ?? "" }}
+          class={ui.mono ?? ""}
+          title={entry.request_id ?? ""}
+        >
+          {shortId(entry.request_id ?? "")}
+        </Link>
+      </Show>
+    ),
+    text: ({ request_id }) => request_id,
+  },
+  {
+    title: "Amount, credits",
+    order: "amount",
+    isNumber: true,
+    cell: (entry) => (
+      <span class={classes(entry.amount > 0 && styles.given)}>
+        {entry.amount > 0 ? "+" : ""}
+        <Money credits={entry.amount} bare />
+      </span>
+    ),
+    text: ({ amount }) => amount,
+  },
+  {
+    title: "Balance after it, credits",
+    isNumber: true,
+    cell: (entry) => <Money credits={entry.balance_after} bare />,
+    text: ({ balance_after }) => balance_after,
+  },
+];
+
+/** Movements of an account's credit in the page's range, the newest first. */
+export function Ledger(props: { readonly account: string }) {
+  const { search, change } = useListSearch<(typeof ACCOUNT_SEARCH)[number]>();
+  const { named } = useRange();
+  const { query, rows, state } = usePages<LedgerEntry>(() => {
+    const [id, time] = [props.account, named()];
+    return {
+      key: ["ledger", id, { range: time.range, from: time.from, to: time.to }],
+      read(after, signal) {
+        const { from, to } = rangeOf(time, Date.now() / 1_000);
+        return read("/admin/v1/accounts/{id}/ledger", {
+          path: { id },
+          query: { from, ...(time.to === undefined ? {} : { to }), after, limit: MOST },
+          signal,
+        });
+      },
+    };
+  });
+  const shown = createMemo(() => {
+    const { kind, text = "", sort } = search();
+    const found = rows()
+      .filter((entry) => kind === undefined || entry.kind === kind)
+      .filter(({ reason, request_id }) =>
+        `${reason ?? ""} ${request_id ?? ""}`.toLowerCase().includes(text.toLowerCase()),
+      );
+    // Entries of one second keep the order in which they were booked.
+    if (sort === "time") return found;
+    return sort === undefined || sort === "-time" ? found.toReversed() : inOrder(found, COLUMNS, sort);
+  });
+  const set = (): number => [search().kind, search().text].filter((value) => value !== undefined).length;
+  return (
+    <Panel
+      flush
+      title="Ledger"
+      actions={
+        <div class={ui.actions}>
+          <ExportButton name={`ledger-${props.account}`} columns={COLUMNS} rows={shown()} />
+        </div>
+      }
+    >
+      <div class={ui.panelBody}>
+        <Filters set={set()} onClear={() => change({ kind: "", text: "" })}>
+          <ChoiceFilter
+            label="What"
+            value={search().kind}
+            among={KINDS}
+            onChange={(kind) => change({ kind })}
+          />
+          <TextFilter
+            label="Reason or request id"
+            placeholder="any"
+            value={search().text}
+            onChange={(text) => change({ text })}
+          />
+        </Filters>
+      </div>
+      <Loaded of={state} skeleton={<TableSkeleton />}>
+        {() => (
+          <>
+            <DataTable
+              label="Table of the ledger"
+              dense
+              columns={COLUMNS}
+              rows={shown()}
+              ordering={{ by: search().sort ?? "-time", change: (sort) => change({ sort }) }}
+              empty={
+                <Empty
+                  title={
+                    rows().length === 0 ? "Nothing was booked in this time" : "No entry fits these filters"
+                  }
+                >
+                  <p>A longer range is in the bar above.</p>
+                </Empty>
+              }
+            />
+            <Show when={rows().length > 0}>
+              <ListEnd
+                noun="entries"
+                shown={shown().length}
+                of={query}
+                isOrdered={false}
+                given={query.hasNextPage ? "the oldest of the range" : "all that fit the filters"}
+              />
+            </Show>
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}

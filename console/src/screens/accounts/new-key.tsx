@@ -1,0 +1,162 @@
+import { useMutation, useQuery } from "@tanstack/solid-query";
+import { Link } from "@tanstack/solid-router";
+import { createSignal, For, Show } from "solid-js";
+import { ApiError, change, type Entry } from "../../api/client.ts";
+import { sessionQuery } from "../../api/session.ts";
+import { Button } from "../../design/button.tsx";
+import { SelectField } from "../../design/field.tsx";
+import { Page, Panel } from "../../design/layout.tsx";
+import { Empty, known, Loaded } from "../../design/states.tsx";
+import ui from "../../design/ui.module.css";
+import { useListSearch } from "../../lists/use-search.ts";
+import { FirstCall } from "../welcome/first-call.tsx";
+import { MadeKey } from "../welcome/new-key.tsx";
+import styles from "./accounts.module.css";
+import { useReadAnew } from "./dialogs.tsx";
+import { KeyFields } from "./key-fields.tsx";
+import { bodyOf, controlOf, type KeyValues, NEW_KEY } from "./key-form.ts";
+import { useAccounts } from "./reads.ts";
+import type { NEW_KEY_SEARCH } from "./search.ts";
+
+interface Made {
+  readonly id: string;
+  readonly name: string;
+  readonly key: string;
+  readonly models: readonly string[] | null;
+}
+
+/** Makes a key. Its text is shown once, beside a call that uses it. */
+export function NewKeyPage() {
+  const [made, setMade] = createSignal<Made>();
+  const session = useQuery(() => sessionQuery);
+  const { state, rows } = useAccounts();
+  const open = () => rows().filter(({ status }) => status !== "closed");
+  return (
+    <Page title={made() === undefined ? "Create a key" : `The key ${made()?.name ?? ""}`}>
+      <Show
+        when={made()}
+        fallback={
+          <div class={styles.narrow}>
+            <Panel title="What it may do">
+              <Loaded of={state}>
+                {() => (
+                  <Show
+                    when={open().length > 0}
+                    fallback={
+                      <Empty title="There is no open account">
+                        <p>A key belongs to an account that has credit.</p>
+                        <Link to="/accounts">Create an account</Link>
+                      </Empty>
+                    }
+                  >
+                    <NewKeyForm accounts={open()} onMade={setMade} />
+                  </Show>
+                )}
+              </Loaded>
+            </Panel>
+          </div>
+        }
+      >
+        {(key) => (
+          <>
+            <Panel title="Its text">
+              <MadeKey text={key().key} />
+            </Panel>
+            <Show when={known(session)}>
+              {(present) => (
+                <Panel title="A call with it">
+                  <FirstCall url={present().public_url} allowed={key().models} />
+                </Panel>
+              )}
+            </Show>
+            <div class={ui.actions}>
+              <Link to="/keys/$id" params={{ id: key().id }}>
+                To the page of the key
+              </Link>
+              <Button onClick={() => setMade(undefined)}>Create another</Button>
+            </div>
+          </>
+        )}
+      </Show>
+    </Page>
+  );
+}
+
+function NewKeyForm(props: {
+  readonly accounts: readonly Entry<"/admin/v1/accounts">[];
+  readonly onMade: (made: Made) => void;
+}) {
+  const { search, change: choose } = useListSearch<(typeof NEW_KEY_SEARCH)[number]>();
+  const readAnew = useReadAnew();
+  const [values, setValues] = createSignal<KeyValues>(NEW_KEY);
+  const account = (): string => {
+    const isThere = props.accounts.some(({ id }) => id === search().account_id);
+    return (isThere ? search().account_id : props.accounts[0]?.id) ?? "";
+  };
+  const making = useMutation(() => ({
+    mutationFn() {
+      const { models, ...rest } = bodyOf(values());
+      const body = { account_id: account(), ...rest, models: models === null ? null : [...models] };
+      return change("post", "/admin/v1/keys", { body });
+    },
+    onSuccess(made: Made) {
+      props.onMade(made);
+      void readAnew();
+    },
+  }));
+  return (
+    <form
+      class={styles.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        making.mutate();
+      }}
+    >
+      <SelectField
+        label="Account"
+        hint="What the key spends is charged to it."
+        onChange={(event) => choose({ account_id: event.currentTarget.value })}
+        fault={faultAt(making.error, "account_id")}
+      >
+        <For each={props.accounts}>
+          {({ id, name }) => (
+            <option value={id} selected={id === account()}>
+              {name}
+            </option>
+          )}
+        </For>
+      </SelectField>
+      <KeyFields
+        values={values()}
+        change={(part) => setValues({ ...values(), ...part })}
+        faultOf={(control) => faultAt(making.error, control)}
+      />
+      <div class={ui.actions}>
+        <Button kind="primary" type="submit" disabled={making.isPending}>
+          Create the key
+        </Button>
+        <FaultElsewhere of={making.error} />
+      </div>
+    </form>
+  );
+}
+
+/** What an error says of a control. */
+export function faultAt(error: Error | null, control: string): string | undefined {
+  return error instanceof ApiError && controlOf(error.field) === control ? error.message : undefined;
+}
+
+/** What an error says that no control of the form shows. */
+export function FaultElsewhere(props: { readonly of: Error | null }) {
+  const isElsewhere = (): boolean => {
+    const control = props.of instanceof ApiError ? controlOf(props.of.field) : undefined;
+    return props.of !== null && !(control !== undefined && (control === "account_id" || control in NEW_KEY));
+  };
+  return (
+    <Show when={isElsewhere()}>
+      <span class={ui.fault} role="alert">
+        {props.of?.message}
+      </span>
+    </Show>
+  );
+}

@@ -5,6 +5,11 @@ import { describeWhere } from "../required.ts";
 const NAMES = ["chromium", "chromium-browser", "google-chrome"];
 const found = NAMES.map((name) => Bun.which(name)).find((path) => path !== null);
 
+/** The binary of Chromium; empty where there is none. */
+export function chromiumPath(): string {
+  return found ?? "";
+}
+
 /** Tests that need Chromium; where there is none, one line that says so. */
 export function describeInChromium(name: string, tests: () => void): void {
   describeWhere(found !== undefined, "Chromium is not installed", name, tests);

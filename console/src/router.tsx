@@ -1,0 +1,208 @@
+import { useQuery } from "@tanstack/solid-query";
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/solid-router";
+import { Match, Switch } from "solid-js";
+import { queries } from "./api/query-client.ts";
+import { sessionQuery } from "./api/session.ts";
+import { Empty, Failure, Skeleton } from "./design/states.tsx";
+import { readSearch, REQUESTS_SEARCH, TASKS_SEARCH } from "./lists/search.ts";
+import { ACCOUNT_SEARCH, ACCOUNTS_SEARCH, NEW_KEY_SEARCH } from "./screens/accounts/search.ts";
+import { readHealth } from "./screens/health/search.ts";
+import { MODEL_SEARCH, MODELS_SEARCH } from "./screens/models/search.ts";
+import { readMedia } from "./screens/playground/media-search.ts";
+import { PLAYGROUND_SEARCH } from "./screens/playground/search.ts";
+import { SignIn } from "./screens/sign-in.tsx";
+import { readWelcome } from "./screens/welcome/search.ts";
+import { readRange } from "./shell/range.ts";
+import { Shell } from "./shell/shell.tsx";
+
+const root = createRootRoute({
+  validateSearch: readRange,
+  component: Root,
+  notFoundComponent: () => (
+    <Empty title="There is no such page">
+      <p>The address may be mistyped. The rail leads to every page.</p>
+    </Empty>
+  ),
+  errorComponent: ({ error }) => <Failure error={error} />,
+});
+
+/** The pages for who is signed in, or the way in. */
+function Root() {
+  const session = useQuery(() => sessionQuery);
+  return (
+    <Switch fallback={<SignIn />}>
+      <Match when={session.isPending}>
+        <Skeleton lines={6} />
+      </Match>
+      <Match when={session.error}>
+        {(error) => <Failure error={error()} retry={() => void session.refetch()} />}
+      </Match>
+      <Match when={session.data}>{(present) => <Shell session={present()} />}</Match>
+    </Switch>
+  );
+}
+
+const home = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  async beforeLoad() {
+    const session = await queries.ensureQueryData(sessionQuery).catch(() => null);
+    throw redirect({ to: session?.role === "developer" ? "/playground" : "/overview" });
+  },
+});
+
+const welcome = createRoute({
+  getParentRoute: () => root,
+  path: "/welcome",
+  validateSearch: readWelcome,
+  component: lazyRouteComponent(() => import("./screens/welcome/welcome.tsx"), "Welcome"),
+});
+
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: "/overview",
+  component: lazyRouteComponent(() => import("./screens/overview/overview.tsx"), "Overview"),
+});
+
+const playground = createRoute({
+  getParentRoute: () => root,
+  path: "/playground",
+  validateSearch: (search: Record<string, unknown>) => readSearch(search, PLAYGROUND_SEARCH),
+  component: lazyRouteComponent(() => import("./screens/playground/text.tsx"), "PlaygroundText"),
+});
+
+const playgroundImages = createRoute({
+  getParentRoute: () => root,
+  path: "/playground/images",
+  validateSearch: readMedia,
+  component: lazyRouteComponent(() => import("./screens/playground/images.tsx"), "PlaygroundImages"),
+});
+
+const playgroundVideos = createRoute({
+  getParentRoute: () => root,
+  path: "/playground/videos",
+  validateSearch: readMedia,
+  component: lazyRouteComponent(() => import("./screens/playground/videos.tsx"), "PlaygroundVideos"),
+});
+
+const models = createRoute({
+  getParentRoute: () => root,
+  path: "/models",
+  validateSearch: (search: Record<string, unknown>) => readSearch(search, MODELS_SEARCH),
+  component: lazyRouteComponent(() => import("./screens/models/models.tsx"), "Models"),
+});
+
+const model = createRoute({
+  getParentRoute: () => root,
+  path: "/models/$id",
+  validateSearch: (search: Record<string, unknown>) => readSearch(search, MODEL_SEARCH),
+  component: lazyRouteComponent(() => import("./screens/models/model.tsx"), "ModelPage"),
+});
+
+const requests = createRoute({
+  getParentRoute: () => root,
+  path: "/requests",
+  validateSearch: (search: Record<string, unknown>) => readSearch(search, REQUESTS_SEARCH),
+  component: lazyRouteComponent(() => import("./screens/requests/requests.tsx"), "Requests"),
+});
+
+const request = createRoute({
+  getParentRoute: () => root,
+  path: "/requests/$id",
+  component: lazyRouteComponent(() => import("./screens/requests/request.tsx"), "RequestPage"),
+});
+
+const tasks = createRoute({
+  getParentRoute: () => root,
+  path: "/tasks",
+  validateSearch: (search: Record<string, unknown>) => readSearch(search, TASKS_SEARCH),
+  component: lazyRouteComponent(() => import("./screens/tasks/tasks.tsx"), "Tasks"),
+});
+
+const task = createRoute({
+  getParentRoute: () => root,
+  path: "/tasks/$id",
+  component: lazyRouteComponent(() => import("./screens/tasks/task.tsx"), "TaskPage"),
+});
+
+const accounts = createRoute({
+  getParentRoute: () => root,
+  path: "/accounts",
+  validateSearch: (search: Record<string, unknown>) => readSearch(search, ACCOUNTS_SEARCH),
+  component: lazyRouteComponent(() => import("./screens/accounts/accounts.tsx"), "Accounts"),
+});
+
+const account = createRoute({
+  getParentRoute: () => root,
+  path: "/accounts/$id",
+  validateSearch: (search: Record<string, unknown>) => readSearch(search, ACCOUNT_SEARCH),
+  component: lazyRouteComponent(() => import("./screens/accounts/account.tsx"), "AccountPage"),
+});
+
+const newKey = createRoute({
+  getParentRoute: () => root,
+  path: "/keys/new",
+  validateSearch: (search: Record<string, unknown>) => ({
+    ...readWelcome(search),
+    ...readSearch(search, NEW_KEY_SEARCH),
+  }),
+  component: lazyRouteComponent(() => import("./screens/accounts/new-key.tsx"), "NewKeyPage"),
+});
+
+const key = createRoute({
+  getParentRoute: () => root,
+  path: "/keys/$id",
+  component: lazyRouteComponent(() => import("./screens/accounts/key.tsx"), "KeyPage"),
+});
+
+const health = createRoute({
+  getParentRoute: () => root,
+  path: "/health",
+  validateSearch: readHealth,
+  component: lazyRouteComponent(() => import("./screens/health/health.tsx"), "Health"),
+});
+
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./screens/settings/settings.tsx"), "Settings"),
+});
+
+/** The addresses of the console: each page has one, and what it shows stands in it. */
+export const router = createRouter({
+  routeTree: root.addChildren([
+    home,
+    welcome,
+    overview,
+    playground,
+    playgroundImages,
+    playgroundVideos,
+    models,
+    model,
+    requests,
+    request,
+    tasks,
+    task,
+    accounts,
+    account,
+    newKey,
+    key,
+    health,
+    settings,
+  ]),
+  basepath: "/console",
+  defaultPreload: "intent",
+  scrollRestoration: true,
+});
+
+declare module "@tanstack/solid-router" {
+  interface Register {
+    readonly router: typeof router;
+  }
+}

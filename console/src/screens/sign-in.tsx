@@ -1,0 +1,49 @@
+import { useQueryClient } from "@tanstack/solid-query";
+import { createSignal } from "solid-js";
+import { signIn } from "../api/session.ts";
+import { Button } from "../design/button.tsx";
+import { TextField } from "../design/field.tsx";
+import { Panel } from "../design/layout.tsx";
+import styles from "../shell/shell.module.css";
+
+/** Signs in with the admin token, or with an API key for what is that key's own. */
+export function SignIn() {
+  const queries = useQueryClient();
+  const [credential, setCredential] = createSignal("");
+  const [fault, setFault] = createSignal<string>();
+  const [isBusy, setBusy] = createSignal(false);
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await signIn(queries, credential().trim());
+    } catch (error) {
+      setFault(error instanceof Error ? error.message : String(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <main class={styles.signIn}>
+      <Panel title="Sign in to Switchyard">
+        <form class={styles.signInBox} onSubmit={(event) => void submit(event)}>
+          <TextField
+            label="Admin token or API key"
+            type="password"
+            autocomplete="current-password"
+            required
+            autofocus
+            value={credential()}
+            onInput={(event) => setCredential(event.currentTarget.value)}
+            fault={fault()}
+            hint="The first start printed both. With an API key you see what is that key's own."
+          />
+          <Button kind="primary" type="submit" disabled={isBusy() || credential().trim() === ""}>
+            Sign in
+          </Button>
+        </form>
+      </Panel>
+    </main>
+  );
+}

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { describeInChromium } from "../browser/chromium.ts";
+import { ADMIN_TOKEN } from "../gateway/gateway.ts";
+import { greeted, keyOf, useGatewayProcesses } from "../gateway/processes.ts";
+import { type ConsolePage, LOOKS, openChromium, openPage, signIn } from "./browser.ts";
+import { fillGateway, type Filled } from "./fill.ts";
+
+// Every screen of the console in a real browser, in both themes and on two widths: with and without data. Where
+// SWITCHYARD_TEST_SCREENSHOTS names a folder, each is kept there as a picture.
+
+const SCREENSHOTS = process.env.SWITCHYARD_TEST_SCREENSHOTS;
+
+const processes = useGatewayProcesses();
+let browser: Browser;
+beforeAll(async () => void (browser = await openChromium()));
+afterAll(() => browser.close());
+
+/** Screens that need nothing, and what a reader finds on each. */
+const SCREENS = [
+  ["welcome", "Welcome"],
+  ["overview", "Overview"],
+  ["playground", "Playground"],
+  ["playground/images", "Playground"],
+  ["playground/videos", "Playground"],
+  ["models", "Models"],
+  ["requests", "Requests"],
+  ["tasks", "Tasks"],
+  ["accounts", "Accounts"],
+  ["health", "Health"],
+  ["settings", "Settings"],
+] as const;
+
+/** Screens of one thing each. */
+const screensOf = ({ request, task, account, key, model }: Filled) =>
+  [
+    [`requests/${request}`, request],
+    [`tasks/${task}`, task],
+    [`accounts/${account}`, "Filled"],
+    [`keys/${key}`, "filled"],
+    [`models/${encodeURIComponent(model)}`, model],
+  ] as const;
+
+async function look(
+  opened: ConsolePage,
+  url: string,
+  path: string,
+  name: string,
+): Promise<readonly string[]> {
+  const { page } = opened;
+  await page.goto(`${url}/console/${path}`);
+  await page.getByRole("heading", { level: 1 }).first().waitFor();
+  await page.waitForLoadState("networkidle");
+  if (SCREENSHOTS !== undefined) {
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+  }
+  return [...opened.faults(), ...(await opened.axe())].map((fault) => `${path}: ${fault}`);
+}
+
+describeInChromium("screens", () => {
+  for (const { theme, width } of LOOKS)
+    test(`every screen is drawn without a fault, ${theme}, ${width} px, without and with data`, async () => {
+      const gateway = processes.start({ SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN, SWITCHYARD_SANDBOX: "on" });
+      const url = await greeted(gateway);
+      const opened = await openPage(browser, { theme, width });
+      await signIn(opened, url, ADMIN_TOKEN);
+      // Without a session the first read is a 401, which the browser logs.
+      opened.faults();
+      const seen: string[] = [];
+      const see = async (path: string, when: string): Promise<void> =>
+        void seen.push(
+          ...(await look(opened, url, path, `${path.replaceAll("/", "-")}-${when}-${theme}-${width}`)),
+        );
+      for (const [path] of SCREENS) await see(path, "empty");
+      const filled = await fillGateway(url, keyOf(gateway), ADMIN_TOKEN);
+      for (const [path] of [...SCREENS, ...screensOf(filled)]) await see(path, "full");
+      await opened.close();
+      expect(seen).toEqual([]);
+    }, 240_000);
+});

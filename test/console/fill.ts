@@ -31,8 +31,9 @@ export async function fillGateway(url: string, firstKey: string, adminToken: str
     });
   await caller(`${url}/api/v1`, firstKey)("POST", "/chat/completions", { model: "none/such", messages: [] });
   const task = await api("POST", "/images/generations", {
-    model: "openai/gpt-image-2",
+    model: "alibaba/qwen-image-2.0",
     prompt: "A quiet harbour",
+    size: "512*512",
     async: true,
   });
   const { data } = await admin("GET", `/requests?key_id=${key.id}`);

@@ -184,7 +184,6 @@ describe("a path that is none of ours is a 404 in its format that names an addre
     ["/v1beta/cachedContents", ["error"], "cachedContents is not served here"],
     [`/v1beta/models/${FLASH}:batchGenerateContent`, ["error"], '"batchGenerateContent" is not served here'],
     ["/v1beta/google/gemini:predict", ["error"], ":predict is not served here"],
-    ["/", ["error"], "/api/v1"],
   ] as const;
   for (const [path, members, named] of shapes) {
     test(path, async () => {

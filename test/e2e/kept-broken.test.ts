@@ -76,7 +76,7 @@ describe.each(KEPT_MODELS)("%s", (model) => {
     const response = await ask({ signal: leaving.signal });
     const reader = response.body!.getReader();
     let text = "";
-    while (!text.includes("Answer 1.")) text += new TextDecoder().decode((await reader.read()).value);
+    while (!text.includes("output_text.delta")) text += new TextDecoder().decode((await reader.read()).value);
     leaving.abort();
     await double.waitForClientGone(await double.waitForRequest(1));
     gate.release();

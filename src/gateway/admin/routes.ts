@@ -1,9 +1,10 @@
 import type { Category, Model, Route, RouteOrder } from "../../core/model.ts";
 import type { Credential, MediaProvider, Provider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
-import type { State, WayKey, WaySnapshot } from "../routing/health.ts";
+import type { State, WaySnapshot } from "../routing/health.ts";
 import { wayKey } from "../routing/offered-ways.ts";
 import { AS_LISTED } from "../routing/routing.ts";
+import type { WayKey } from "../routing/way-key.ts";
 import { type FilterParts, unknown } from "./filters.ts";
 
 /** A way to a model as the admin interface shows it: never a credential itself. */

@@ -5,6 +5,11 @@ import type { Operations } from "../admin/operations.ts";
 import { ownAdmin, ownOperations } from "./own-admin.ts";
 
 const caller = { keyId: "key_own", accountId: "acct_own" } as Caller;
+const refusalOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 const of = (key_id: string) => ({ key_id, cost: 5 });
 
 const operations = {
@@ -17,9 +22,9 @@ const operations = {
 test("a developer sees tasks of the own key alone, and no other operation", async () => {
   const own = ownOperations(operations, caller);
   expect(await own.task("key_own")).toMatchObject({ key_id: "key_own" });
-  await expect(own.task("key_other")).rejects.toMatchObject({ status: 404 });
+  expect(await refusalOf(own.task("key_other"))).toMatchObject({ status: 404 });
   for (const refused of [own.cancelTask("key_own"), own.closeAccount("acct_own"), own.status()])
-    await expect(refused).rejects.toMatchObject({ status: 403, code: "operator_only" });
+    expect(await refusalOf(refused)).toMatchObject({ status: 403, code: "operator_only" });
 });
 
 test("a developer sees requests of the own key alone, and not what the operator owes for them", async () => {
@@ -30,7 +35,7 @@ test("a developer sees requests of the own key alone, and not what the operator 
   } as unknown as Admin;
   const own = ownAdmin(admin, caller);
   expect(await own.request("key_own")).toMatchObject({ key_id: "key_own", cost: null });
-  await expect(own.request("key_other")).rejects.toMatchObject({ status: 404 });
+  expect(await refusalOf(own.request("key_other"))).toMatchObject({ status: 404 });
   await own.usage({ interval: "day", groupBy: "none", filter: {} });
   expect(asked).toEqual([
     {
@@ -41,5 +46,5 @@ test("a developer sees requests of the own key alone, and not what the operator 
     },
   ]);
   const theirs = own.usage({ interval: "day", groupBy: "none", filter: { key_id: "key_other" } });
-  await expect(theirs).rejects.toMatchObject({ status: 400, param: "key_id" });
+  expect(await refusalOf(theirs)).toMatchObject({ status: 400, param: "key_id" });
 });

@@ -9,7 +9,7 @@ import type { MediaProvider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
 import { wayKey } from "../routing/offered-ways.ts";
 import type { CallBounds } from "../routing/bounds.ts";
-import type { WayKey } from "../routing/health.ts";
+import type { WayKey } from "../routing/way-key.ts";
 import type { Way } from "../routing/order.ts";
 import type { Routing } from "../routing/routing.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import type { CallResult, FailedCall } from "./call-result.ts";
-import { createHealth, type Health, type WayKey } from "./health.ts";
+import { createHealth, type Health } from "./health.ts";
+import type { WayKey } from "./way-key.ts";
 import { DEFAULT_ROUTING } from "./settings.ts";
 
 const WAY: WayKey = { model: "a/m", provider: "p", upstreamId: "m", credential: "K1" };

@@ -6,25 +6,11 @@ import { type CallResult, endOf, type FailedCall } from "./call-result.ts";
 import { createLatency } from "./latency.ts";
 import { createPause, type PauseLengths } from "./pause.ts";
 import type { RoutingSettings } from "./settings.ts";
+import { type CredentialKey, routeOf, serviceOf, type WayKey } from "./way-key.ts";
 
 /** `cooling`: the provider asked for a pause, or does not know the model. `open`: the credential's breaker is. */
 export const STATES = ["healthy", "cooling", "open"] as const;
 export type State = (typeof STATES)[number];
-
-/** What a call is made on, by name. */
-export interface WayKey {
-  readonly model: string;
-  readonly provider: string;
-  /** What the provider calls the model. A model may have a route by each of two names there. */
-  readonly upstreamId: string;
-  /** `Credential.name`; "" where the provider has but one. */
-  readonly credential: string;
-  /** Of images and videos. They are a service of their own at most providers, which fails and is bounded by itself. */
-  readonly media?: true;
-}
-
-/** A credential of a provider, by name. */
-export type CredentialKey = Pick<WayKey, "provider" | "credential" | "media">;
 
 /** A call's place. */
 export interface Place {
@@ -171,15 +157,6 @@ class WayHealth {
     if (this.credential.breaker.isOpen) return "open";
     return this.pausedUntilMs() > nowMs ? "cooling" : "healthy";
   }
-}
-
-/** Names of what fails by itself: a provider, and its images and videos. No provider's name has a space. */
-function serviceOf({ provider, media }: CredentialKey): string {
-  return media === true ? `${provider} media` : provider;
-}
-
-function routeOf({ model, upstreamId }: WayKey): string {
-  return `${model}\n${upstreamId}`;
 }
 
 /** By names within a service: two providers may read the same variable. */

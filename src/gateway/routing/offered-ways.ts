@@ -1,7 +1,7 @@
 import type { Model, Route } from "../../core/model.ts";
 import type { NamedCredential } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
-import type { WayKey } from "./health.ts";
+import type { WayKey } from "./way-key.ts";
 
 /** Every way by which models are offered: each route by each credential of its provider. */
 export function offeredWays({ catalog, providers, mediaProviders }: Offer): WayKey[] {

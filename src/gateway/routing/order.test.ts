@@ -3,7 +3,8 @@ import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import { readPrices } from "../../catalog/prices.ts";
 import type { Route, RouteOrder } from "../../core/model.ts";
-import type { Standing, WayKey } from "./health.ts";
+import type { Standing } from "./health.ts";
+import type { WayKey } from "./way-key.ts";
 import { createWayOrder, type OrderTerms, type Way } from "./order.ts";
 
 const MODEL = priced({ input: 2, output: 8 });

@@ -4,7 +4,8 @@ import { type PricePlan, pricePlan } from "../../core/money/price-plan.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { fraction, type Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import type { Health, Standing, WayKey } from "./health.ts";
+import type { Health, Standing } from "./health.ts";
+import type { WayKey } from "./way-key.ts";
 
 /** A route of a model by one of its provider's credentials. */
 export interface Way {

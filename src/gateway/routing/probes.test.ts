@@ -6,7 +6,7 @@ import { resetAt } from "../../../test/upstream/faults.ts";
 import type { ProtocolId } from "../../core/model.ts";
 import type { Dialect, Provider, SpokenProtocol } from "../../providers/provider.ts";
 import type { CallResult } from "./call-result.ts";
-import type { WayKey } from "./health.ts";
+import type { WayKey } from "./way-key.ts";
 import { createProber, type Prober } from "./probes.ts";
 import { createRouting, type Routing } from "./routing.ts";
 import { DEFAULT_ROUTING, type RoutingSettings } from "./settings.ts";

@@ -1,7 +1,8 @@
 import type { Model, RouteOrder } from "../../core/model.ts";
 import type { Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { createHealth, type Health, type WayKey } from "./health.ts";
+import { createHealth, type Health } from "./health.ts";
+import type { WayKey } from "./way-key.ts";
 import { createWayOrder, type OrderTerms, type Way } from "./order.ts";
 import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";
 import type { RoutingSettings } from "./settings.ts";

@@ -1,7 +1,7 @@
 import type { Model, Route } from "../../core/model.ts";
 import type { Credential, Provider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
-import type { WayKey } from "./health.ts";
+import type { WayKey } from "./way-key.ts";
 import { wayKey } from "./offered-ways.ts";
 
 /** A way to a model as it is called: by a route of it, with one of the provider's credentials. */

@@ -79,5 +79,5 @@ describeInChromium("screens", () => {
       for (const [path] of [...SCREENS, ...screensOf(filled)]) await see(path, "full");
       await opened.close();
       expect(seen).toEqual([]);
-    }, 240_000);
+    }, 600_000);
 });

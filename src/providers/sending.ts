@@ -130,8 +130,7 @@ const reaches = new WeakMap<object, Reach>();
 /**
  * Notes a call of `provider`, and tells whether it may be out of reach: it has left a call without an answer for as long
  * as a connection may take, or no connection to it can be left. A body in pieces then shows whether one comes about. To
- * any other it goes whole, which costs 20 us less, and which the HTTP client sends once more where a connection that it
- * had kept was closed.
+ * any other it goes whole, which costs 20 us less.
  */
 export function mayBeOutOfReach(provider: object, { clock, connectMs }: SendLimits): boolean {
   const nowMs = clock.steadyMs();

@@ -1,4 +1,7 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
+import { jsonAnswer } from "../../test/upstream/answer.ts";
+import { startUpstreamDouble } from "../../test/upstream/double.ts";
+import { finAt, resetAt } from "../../test/upstream/faults.ts";
 import { fetchOnce } from "./fetch.ts";
 
 const server = Bun.serve({
@@ -33,4 +36,34 @@ test("what becomes of the pieces after the call is not sent", async () => {
   const read = sent(pieces);
   for (const piece of pieces) piece.fill(2);
   expect((await read).every((byte) => byte === 1)).toBe(true);
+});
+
+// Whether a server has taken the call cannot be told. docs/limits/http.md has what follows from it.
+describe("a kept connection that ends in place of an answer (U49)", () => {
+  const good = jsonAnswer(200, {});
+  for (const [how, endAt] of [
+    ["reset", resetAt],
+    ["closed", finAt],
+  ] as const)
+    for (const [method, ends, seen] of [
+      ["POST", "ECONNRESET", 2],
+      ["GET", "200", 3],
+    ] as const)
+      test(`${how}: a ${method} is seen ${seen - 1} times`, async () => {
+        const double = await startUpstreamDouble();
+        const call = (): Promise<string> =>
+          fetchOnce(double.url, { method, headers: {}, signal }).then(
+            async (answer) => {
+              await answer.bytes();
+              return String(answer.status);
+            },
+            (error: unknown) => (error as { code: string }).code,
+          );
+        double.enqueue(good, endAt(good, "start"), good);
+        expect(await call()).toBe("200");
+        expect(await call()).toBe(ends);
+        expect(double.requests).toHaveLength(seen);
+        expect(double.requests[1]?.connection).toBe(1);
+        await double.close();
+      });
 });

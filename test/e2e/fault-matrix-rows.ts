@@ -2,12 +2,10 @@ import type { Json } from "../gateway/gateway.ts";
 import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import {
   badChunkSize,
+  endlessBody,
   finAt,
   garbageStatusLine,
   gzipBomb,
-  hugeHeader,
-  interimStorm,
-  lengthAndChunked,
   longContentLength,
   manyHeaders,
   redirectTo,
@@ -16,17 +14,7 @@ import {
   withHeader,
   withoutLastChunk,
 } from "../upstream/faults.ts";
-import {
-  BEFORE_CONTENT,
-  cutBehindContent,
-  goodAnswer,
-  SPEECH,
-  type Spoken,
-  streamBytes,
-  streamWith,
-  textOf,
-  untilContent,
-} from "./fault-matrix.ts";
+import { BEFORE_CONTENT, goodAnswer, SPEECH, type Spoken, streamBytes, streamWith } from "./fault-matrix.ts";
 
 /**
  * Where the next attempts are made, of a model with two credentials at its first provider and one at its second: by which
@@ -56,10 +44,10 @@ export interface Row {
   readonly only?: "plain" | "stream";
 }
 
-const NEUTRAL = ["healthy", 0, null] as const;
+export const NEUTRAL = ["healthy", 0, null] as const;
 const BROKEN = ["healthy", 1, "reset"] as const;
-const NONE_AT_ALL = ["healthy", 1, "bad_answer"] as const;
-const FAILED = ["healthy", 1, "failed"] as const;
+export const NONE_AT_ALL = ["healthy", 1, "bad_answer"] as const;
+export const FAILED = ["healthy", 1, "failed"] as const;
 const LIMITED = ["cooling", 0, "rate_limited"] as const;
 const CLOSED = ["open", 1, "credential_refused"] as const;
 
@@ -78,6 +66,7 @@ const AGAIN: Fate = { want: UPSTREAM, calls: "once", state: NEUTRAL };
 const RATE_LIMITED: Fate = { want: OVERLOADED, calls: "any", state: LIMITED };
 const BROKE: Fate = { want: UPSTREAM, calls: "any", state: FAILED };
 const BUSY: Fate = { want: OVERLOADED, calls: "any", state: FAILED };
+const RESTING: Fate = { want: OVERLOADED, calls: "any", state: ["cooling", 1, "failed"] };
 
 const refusal =
   (status: number, error: Json = { message: "no", type: "t" }, headers: [string, string][] = []) =>
@@ -149,6 +138,13 @@ export const BEFORE: readonly Row[] = [
     ...NO_ANSWER,
     only: "plain",
   },
+  {
+    id: "U15",
+    name: "null",
+    answer: () => text(200, "application/json", "null"),
+    ...NO_ANSWER,
+    only: "plain",
+  },
   { id: "U17", name: "400", answer: refusal(400), ...REFUSED },
   { id: "U17", name: "422", answer: refusal(422), ...REFUSED },
   {
@@ -216,18 +212,28 @@ export const BEFORE: readonly Row[] = [
     id: "U28",
     name: "503, Retry-After: 999999999",
     answer: refusal(503, { message: "no" }, [["retry-after", "999999999"]]),
-    want: OVERLOADED,
-    calls: "any",
-    state: ["cooling", 1, "failed"],
+    ...RESTING,
   },
+  ...["-1", "Wed, 21 Oct 2015 07:28:00 GMT"].map((wish): Row => ({
+    id: "U28",
+    name: `503, Retry-After: ${wish}`,
+    answer: refusal(503, { message: "no" }, [["retry-after", wish]]),
+    ...RESTING,
+  })),
   {
+    id: "U28",
+    name: "503, Retry-After: soon",
+    answer: refusal(503, { message: "no" }, [["retry-after", "soon"]]),
+    ...BUSY,
+  },
+  ...[301, 302, 307].map((status): Row => ({
     id: "U29",
-    name: "302 to elsewhere",
-    answer: () => redirectTo("http://169.254.169.254/latest"),
+    name: `${status} to elsewhere`,
+    answer: () => redirectTo("http://169.254.169.254/latest", status),
     want: UPSTREAM,
     calls: "route",
     state: ["healthy", 1, "untrusted"],
-  },
+  })),
   {
     id: "U31",
     name: "closed before content",
@@ -260,11 +266,23 @@ export const BEFORE: readonly Row[] = [
     ...RESET,
   },
   {
+    id: "U46",
+    name: "a body without an end",
+    answer: (s, t) => endlessBody({ ...goodAnswer(s, t), body: '{"id":"' }),
+    ...NO_ANSWER,
+    only: "plain",
+  },
+  {
+    id: "U46",
+    name: "a 500 whose body has no end",
+    answer: () => endlessBody(refusal(500)()),
+    ...BROKE,
+  },
+  {
     id: "U47",
     name: "a gzip that grows to 80 MB",
     answer: (s, t) => gzipBomb(goodAnswer(s, t), 80 * 1024 * 1024),
     ...NO_ANSWER,
-    only: "plain",
   },
   {
     id: "U47",
@@ -298,102 +316,10 @@ export const BEFORE: readonly Row[] = [
     answer: refusal(400, { message: "no: a1-0123456789" }),
     ...REFUSED,
   },
-];
-
-/** What becomes of a stream whose content has begun. */
-export interface StreamRow {
-  readonly id: string;
-  readonly name: string;
-  readonly answer: (spoken: Spoken) => Answer;
-  /** Why it broke; absent where it is whole. */
-  readonly broken?: string;
-  /** The credits of a whole answer. */
-  readonly credit?: number;
-  readonly state: Row["state"];
-  /** Formats in which there is no such thing. */
-  readonly not?: readonly Spoken[];
-}
-
-const more = (spoken: Spoken, events: readonly Json[]): Answer =>
-  streamWith(spoken, untilContent(spoken), events);
-const withUsage = (spoken: Spoken, input: unknown, output: unknown): Answer =>
-  sseAnswer(streamBytes(spoken, SPEECH[spoken].used(input, output)));
-const FULL = 0.2;
-
-export const DURING: readonly StreamRow[] = [
   {
-    id: "U31",
-    name: "closed behind content",
-    answer: cutBehindContent,
-    broken: "upstream_error",
-    state: NONE_AT_ALL,
-  },
-  {
-    id: "U41",
-    name: "a line of 2 MB",
-    answer: (s) => more(s, [{ ...SPEECH[s].events[untilContent(s) - 1], pad: "x".repeat(2 << 20) }]),
-    broken: "upstream_error",
-    state: NONE_AT_ALL,
-    not: ["messages", "generate_content", "responses"],
-  },
-  {
-    id: "U43",
-    name: "an event that is no JSON",
-    answer: (s) => more(s, ["{no" as Json]),
-    broken: "upstream_error",
-    state: NONE_AT_ALL,
-  },
-  {
-    id: "U44",
-    name: "an error behind content",
-    answer: (s) => more(s, [SPEECH[s].error("server_error")]),
-    broken: "upstream_error",
-    state: FAILED,
-  },
-  {
-    id: "U44",
-    name: "an overload behind content",
-    answer: (s) => more(s, [SPEECH[s].error("overloaded_error")]),
-    broken: "overloaded_error",
-    state: FAILED,
-  },
-  {
-    id: "U32",
-    name: "closed without its goodbye",
-    answer: (s) => ({
-      ...sseAnswer(textOf(streamBytes(s)).replace("data: [DONE]\n\n", "")),
-      framing: "close",
-    }),
-    credit: FULL,
-    state: NEUTRAL,
-  },
-  {
-    id: "U36",
-    name: "more behind its end",
-    answer: (s) => sseAnswer(streamBytes(s, [...SPEECH[s].events, ...SPEECH[s].used(10, 90)])),
-    credit: FULL,
-    state: NEUTRAL,
-    not: ["generate_content"],
-  },
-  {
-    id: "U42",
-    name: "CRLF, and UTF-8 cut at each byte",
-    answer: (s) => ({ ...sseAnswer(textOf(streamBytes(s)).replaceAll("\n", "\r\n")), cut: { every: 1 } }),
-    credit: FULL,
-    state: NEUTRAL,
-  },
-  { id: "U35", name: "a usage below nothing", answer: (s) => withUsage(s, -5, -5), state: NEUTRAL },
-  { id: "U35", name: "a usage beyond all bounds", answer: (s) => withUsage(s, 10, 1e15), state: NEUTRAL },
-];
-
-/** What the runtime takes for an answer. */
-export const TAKEN: readonly Pick<Row, "id" | "name" | "answer">[] = [
-  { id: "U10", name: "1,000 times 103", answer: (s, t) => interimStorm(goodAnswer(s, t)) },
-  { id: "U45", name: "a header of 1 MB", answer: (s, t) => hugeHeader(goodAnswer(s, t)) },
-  { id: "U48", name: "a length and chunks", answer: (s, t) => lengthAndChunked(goodAnswer(s, t)) },
-  {
-    id: "U16",
-    name: "a cookie",
-    answer: (s, t) => withHeader(goodAnswer(s, t), "set-cookie", "a=0123456789"),
+    id: "U61",
+    name: "a 500 that quotes the prompt",
+    answer: refusal(500, { message: "cannot answer 'Say hello.' of sk-0123456789" }),
+    ...BROKE,
   },
 ];

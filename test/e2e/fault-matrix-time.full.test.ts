@@ -1,223 +1,252 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { FORMAT_CLIENTS, jsonEvents } from "../gateway/format-clients.ts";
-import type { Answer } from "../upstream/answer.ts";
-import { commentsForEver, resetAt, stallAt } from "../upstream/faults.ts";
-import { resetUpload } from "../upstream/admission.ts";
+import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
+import { commentsForEver, gateAt, stallAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
-import { gateAt } from "../upstream/faults.ts";
-import { type OutOfReach, startSilent } from "../upstream/out-of-reach.ts";
-import { goodAnswer, placeBehindContent, streamWith, untilContent } from "./fault-matrix.ts";
-import { type Case, casesOf, type FaultStation, openFaultStation } from "./fault-station.ts";
+import { isBroken } from "./fault-ends.ts";
+import {
+  goodAnswer,
+  placeBehindContent,
+  SPEECH,
+  streamBytes,
+  streamWith,
+  untilContent,
+} from "./fault-matrix.ts";
+import { type Case, casesOf, type FaultStation, later, openFaultStation } from "./fault-station.ts";
 
-// Faults that take time or have no answer at all, for each endpoint, by a clock that only the test moves.
+// Faults that take time, for each endpoint, by a clock that only the test moves.
 
-const NAMES = ["u1", "u3", "u6", "u7", "u9p", "u9s", "u30", "u39", "u40", "u58", "u59"] as const;
-const PLACES = new Map<string, string>([
-  ["u1", "http://no-such-host.invalid"],
-  ["u3", "http://127.0.0.1:1"],
-]);
-const ONLY: Partial<Record<(typeof NAMES)[number], "plain" | "stream">> = {
-  u9p: "plain",
-  u9s: "stream",
-  u30: "stream",
-  u39: "stream",
-  u40: "stream",
-  u59: "stream",
-};
-const cases = (name: (typeof NAMES)[number]): readonly Case[] =>
-  casesOf(name, ONLY[name]).map((one) => {
-    const at = PLACES.get(name);
-    return at === undefined ? one : { ...one, at };
-  });
+const STALLED = casesOf("u9p", "plain");
+const STREAMS = [
+  {
+    row: "U9 a stream that does not begin: 120 s",
+    limitMs: 120_000,
+    cases: casesOf("u9s", "stream"),
+    answer: ({ spoken }: Case): Answer => stallAt(goodAnswer(spoken, true), "start"),
+  },
+  {
+    row: "U39 a stream that stalls: 60 s",
+    limitMs: 60_000,
+    cases: casesOf("u39", "stream"),
+    answer: ({ spoken }: Case): Answer => stallAt(goodAnswer(spoken, true), placeBehindContent(spoken)),
+  },
+  {
+    row: "U40 comments alone: 300 s",
+    limitMs: 300_000,
+    cases: casesOf("u40", "stream"),
+    answer: ({ spoken }: Case): Answer => commentsForEver(streamWith(spoken, untilContent(spoken), []), 1),
+  },
+] as const;
+const LIMITED = casesOf("u24");
+const FAILING = casesOf("u25");
+const DRIPPING = casesOf("u38", "stream");
 
 let station: FaultStation;
-let silent: OutOfReach;
 
 beforeAll(async () => {
-  silent = await startSilent();
-  PLACES.set("u6", `https://127.0.0.1:${silent.port}`);
-  station = await openFaultStation(NAMES.flatMap((name) => cases(name)));
+  const streams = STREAMS.flatMap(({ cases }) => cases);
+  station = await openFaultStation([...STALLED, ...streams, ...LIMITED, ...FAILING]);
 });
-afterAll(async () => {
-  await station.close();
-  silent.close();
-});
+afterAll(() => station.close());
 
-/** Moves time in steps until `asked` has come. */
-async function later<T>(asked: Promise<T>, stepMs: number, mostMs: number): Promise<[T, number]> {
-  let isThere = false;
-  void asked.then(
-    () => (isThere = true),
-    () => (isThere = true),
-  );
-  let passedMs = 0;
-  for (let turns = 0; !isThere && passedMs < mostMs; turns += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 2));
-    // What comes over a socket has some turns for it.
-    if (turns % 10 !== 9) continue;
-    await station.clock.advance(stepMs);
-    passedMs += stepMs;
-  }
-  return [await asked, passedMs];
-}
-
-describe("a provider that got nothing is passed over, for nothing", () => {
-  for (const [name, says, stepMs, reason] of [
-    ["u1", "U1 no such host", 100, "not_sent"],
-    ["u3", "U3 nobody listens", 100, "not_sent"],
-    ["u6", "U2, U4, U6 no connection within its time", 2_500, "send_timed_out"],
-  ] as const)
-    test(says, async () => {
-      for (const one of cases(name)) {
-        station.answers(one, () => goodAnswer(one.spoken, one.stream));
-        await station.earn(1);
-        const { balance } = await station.gateway.account();
-        const [response] = await later(station.ask(one), stepMs, 60_000);
-        await response.text();
-        expect([one.name, response.status, station.calls(), await station.spent(balance)]).toEqual([
-          one.name,
-          200,
-          ["b1"],
-          0.2,
-        ]);
-        expect([one.name, await station.stateOf(one)]).toEqual([one.name, ["healthy", 1, reason]]);
-        const { json } = await station.gateway.admin("GET", "/requests?limit=1");
-        expect(json.data[0].attempts).toHaveLength(2);
-      }
-    });
-
-  test("U7 a reset while the request was sent", async () => {
-    for (const one of cases("u7").filter(({ format, stream }) => format === "messages" && !stream)) {
-      station.answers(one, () => goodAnswer(one.spoken, one.stream));
-      station.double.admit(({ target }) => (target.includes("-a/") ? resetUpload(10_000) : { kind: "read" }));
-      await station.earn(1);
-      const content = "x".repeat(2_000_000);
-      const body = { model: `m/${one.name}-a`, max_tokens: 9, messages: [{ role: "user", content }] };
-      const response = await station.gateway.post("/api/v1/messages", body);
-      expect([one.name, response.status]).toEqual([one.name, 200]);
-      expect(station.calls().at(-1)).toBe("b1");
-      expect(await station.stateOf(one)).toEqual(["healthy", 1, "not_sent"]);
-    }
-  });
-});
+const typeOf = (text: string): unknown => JSON.parse(text).error.type;
 
 describe("a limit of time ends the request, which is sent once", () => {
   test("U9 a plain answer that does not come: 504 after 600 s, for nothing", async () => {
-    for (const one of cases("u9p")) {
+    for (const one of STALLED) {
       station.answers(one, () => stallAt(goodAnswer(one.spoken, one.stream), "start"));
       const { balance } = await station.gateway.account();
-      const asked = station.ask(one);
+      let isThere = false;
+      const asked = station.ask(one).finally(() => (isThere = true));
       await station.double.waitForRequest(1);
-      await station.clock.advance(600_000);
+      await station.clock.advance(599_999);
+      expect(isThere).toBe(false);
+      await station.clock.advance(1);
       const response = await asked;
-      const { error } = (await response.json()) as { error: { type: string } };
-      expect([one.name, response.status, error.type, station.calls()]).toEqual([
+      expect([one.name, response.status, typeOf(await response.text())]).toEqual([
         one.name,
         504,
         "timeout_error",
-        ["a1"],
       ]);
-      expect(await station.spent(balance)).toBe(0);
+      expect([station.calls(), await station.spent(balance)]).toEqual([["a1"], 0]);
       expect(await station.stateOf(one)).toEqual(["healthy", 1, "timed_out"]);
     }
   });
 
-  const streams = [
-    ["u9s", "U9 a stream that does not begin: 120 s", 120_000, stallAtStart],
-    ["u39", "U39 a stream that stalls: 60 s", 60_000, stallBehindContent],
-    ["u40", "U40 comments alone: 300 s", 300_000, comments],
-  ] as const;
-  for (const [name, says, limitMs, fault] of streams)
-    test(says, async () => {
-      for (const one of cases(name)) {
-        station.answers(one, () => fault(one));
+  for (const { row, limitMs, cases, answer } of STREAMS)
+    test(row, async () => {
+      const hasContent = !row.startsWith("U9");
+      for (const one of cases) {
+        station.answers(one, () => answer(one));
         const { balance } = await station.gateway.account();
         const asked = station.ask(one);
         await station.double.waitForRequest(1);
-        if (name === "u9s") await station.clock.advance(15_000);
+        // It is begun by keep-alives then.
+        const beganMs = hasContent ? 0 : 15_000;
+        await station.clock.advance(beganMs);
         const response = await asked;
-        const [text, passedMs] = await later(response.text(), 5_000, 700_000);
-        const events = jsonEvents(text);
-        const client = FORMAT_CLIENTS[one.format as keyof typeof FORMAT_CLIENTS];
-        expect([one.name, client.hasFailed(events), client.isWhole(events), station.calls()]).toEqual([
-          one.name,
-          true,
-          false,
-          ["a1"],
-        ]);
-        const began = name === "u9s" ? 15_000 : 0;
         // It is looked at every 5 s.
-        expect(passedMs + began).toBeWithin(limitMs, limitMs + 20_000);
+        const mostMs = limitMs - beganMs + 5_000;
+        const [text, passedMs] = await later(station.clock, response.text(), 5_000, mostMs);
+        expect(beganMs + passedMs).toBeGreaterThanOrEqual(limitMs);
+        const client = FORMAT_CLIENTS[one.format as keyof typeof FORMAT_CLIENTS];
+        const saw = [client.textOf(jsonEvents(text)), isBroken(one, text), text.includes("timeout_error")];
+        // Responses has one word for all.
+        const isNamed = one.format !== "responses";
+        expect([one.name, response.status, ...saw]).toEqual([
+          one.name,
+          200,
+          hasContent ? "Hel" : "",
+          true,
+          isNamed,
+        ]);
         const spent = await station.spent(balance);
-        expect([one.name, spent > 0]).toEqual([one.name, name !== "u9s"]);
-        expect([one.name, await station.stateOf(one)]).toEqual([one.name, ["healthy", 1, "timed_out"]]);
+        expect([one.name, spent > 0, spent]).toEqual([one.name, hasContent, creditIn(text)]);
+        expect([station.calls(), await station.stateOf(one)]).toEqual([["a1"], ["healthy", 1, "timed_out"]]);
       }
     });
-
-  function stallAtStart({ spoken }: Case): Answer {
-    return stallAt(goodAnswer(spoken, true), "start");
-  }
-  function stallBehindContent({ spoken }: Case): Answer {
-    return stallAt(goodAnswer(spoken, true), placeBehindContent(spoken));
-  }
-  function comments({ spoken }: Case): Answer {
-    return commentsForEver(streamWith(spoken, untilContent(spoken), []), 1);
-  }
 });
 
-test("U30 a reset behind content ends the stream as broken, and what came is charged", async () => {
-  for (const one of cases("u30")) {
-    const gate = createGate();
-    const at = placeBehindContent(one.spoken);
-    station.answers(one, () => gateAt(resetAt(goodAnswer(one.spoken, true), at), at, gate));
+const creditIn = (text: string): number => Number(/.*"credit":([\d.]+)/s.exec(text)?.[1]);
+
+test("U38 a byte each second is passed on as it comes, and ends with the time of a stream: 600 s", async () => {
+  const paced = await openFaultStation(DRIPPING, { isPaced: true });
+  const { double, clock, gateway } = paced;
+  double.handle(({ target }) =>
+    dripping(DRIPPING.find(({ name }) => target.startsWith(`/${name}-a/`)) as Case),
+  );
+  const { balance } = await gateway.account();
+  const streams = await Promise.all(
+    DRIPPING.map(async (one) => ({ one, read: readAlong(await paced.ask(one)) })),
+  );
+  for (let second = 1; second < 600; second += 1) {
+    const before = double.requests.map(({ answered }) => answered.bodyBytes);
+    await clock.advance(1_000);
+    while (double.requests.some(({ answered }, i) => answered.bodyBytes === before[i])) await turn();
+    if (second === 300)
+      for (const { one, read } of streams) {
+        const client = FORMAT_CLIENTS[one.format as keyof typeof FORMAT_CLIENTS];
+        while (client.textOf(jsonEvents(read.soFar())).length <= "Hel".length) await turn();
+        expect([one.name, client.hasFailed(jsonEvents(read.soFar()))]).toEqual([one.name, false]);
+      }
+  }
+  await clock.advance(1_000);
+  let charged = 0;
+  for (const { one, read } of streams) {
+    const text = await read.whole;
+    expect([one.name, isBroken(one, text)]).toEqual([one.name, true]);
+    expect([one.name, await paced.stateOf(one)]).toEqual([one.name, ["healthy", 1, "timed_out"]]);
+    charged += creditIn(text);
+  }
+  expect(await paced.spent(balance)).toBe(Number(charged.toFixed(6)));
+  expect(double.requests).toHaveLength(DRIPPING.length);
+  await paced.close();
+});
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A stream whose beginning comes at once, and more text than there is time for by one byte each second. */
+function dripping({ spoken }: Case): Answer {
+  const begun = placeBehindContent(spoken);
+  const text = SPEECH[spoken].events[untilContent(spoken) - 1];
+  const events = [...SPEECH[spoken].events.slice(0, untilContent(spoken)), ...Array(10).fill(text)];
+  const body = streamBytes(spoken, events);
+  const at = Array.from({ length: body.length - begun }, (_, i) => begun + i);
+  return { ...sseAnswer(body), cut: { at }, pauseMs: 1_000 };
+}
+
+/** Reads an answer as it comes. */
+function readAlong(response: Response) {
+  let text = "";
+  const whole = (async () => {
+    const decoder = new TextDecoder();
+    for await (const bytes of response.body ?? [])
+      text += decoder.decode(bytes as Uint8Array, { stream: true });
+    return text;
+  })();
+  return { soFar: () => text, whole };
+}
+
+/** A request that is refused at once, and no provider is asked for it. */
+async function refused(one: Case): Promise<number> {
+  const sent = station.double.requests.length;
+  const startedMs = performance.now();
+  const response = await station.ask(one);
+  const text = await response.text();
+  const tookMs = performance.now() - startedMs;
+  expect([one.name, response.status, typeOf(text)]).toEqual([one.name, 503, "overloaded_error"]);
+  expect(Number(response.headers.get("retry-after"))).toBeWithin(1, 61);
+  expect(station.double.requests).toHaveLength(sent);
+  return tookMs;
+}
+
+/** A machine that has other work is slow at times, but not each time. */
+async function refusedFast(one: Case): Promise<void> {
+  const tookMs: number[] = [];
+  while (tookMs.length < 20) tookMs.push(await refused(one));
+  expect(Math.min(...tookMs)).toBeLessThan(20);
+}
+
+test("U24 a 429 of every way: requests are refused within 20 ms, until the pause is over", async () => {
+  const limited = jsonAnswer(429, { error: { message: "no" } }, { headers: [["retry-after", "30"]] });
+  for (const one of LIMITED) {
+    station.answers(
+      one,
+      () => limited,
+      () => limited,
+    );
+    await station.earn(2);
     const { balance } = await station.gateway.account();
     const response = await station.ask(one);
-    gate.release();
-    const events = jsonEvents(await response.text());
-    const client = FORMAT_CLIENTS[one.format as keyof typeof FORMAT_CLIENTS];
-    expect([one.name, client.hasFailed(events), client.textOf(events)]).toEqual([one.name, true, "Hel"]);
-    expect(await station.spent(balance)).toBeGreaterThan(0);
-    expect([station.calls(), await station.stateOf(one)]).toEqual([["a1"], ["healthy", 1, "reset"]]);
+    expect([one.name, response.status, typeOf(await response.text())]).toEqual([
+      one.name,
+      503,
+      "overloaded_error",
+    ]);
+    expect([one.name, station.calls()]).toEqual([one.name, ["a1", "a2", "b1"]]);
+    await refusedFast(one);
+    await station.clock.advance(29_999);
+    await refused(one);
+    expect(await station.stateOf(one)).toEqual(["cooling", 0, "rate_limited"]);
+    expect(await station.spent(balance)).toBe(0);
+    await station.clock.advance(1);
+    station.answers(one, () => goodAnswer(one.spoken, one.stream));
+    await (await station.ask(one)).text();
+    expect([one.name, await station.spent(balance), station.calls()]).toEqual([one.name, 0.2, ["a1"]]);
   }
 });
 
-describe("a client that leaves says nothing of the way", () => {
-  test("U58 before the head: the provider's connection is closed, and the input is charged", async () => {
-    for (const one of cases("u58")) {
-      station.answers(one, () => stallAt(goodAnswer(one.spoken, one.stream), "start"));
+test("U25 500 again and again: five open the breaker, then one call is let through, and closes it", async () => {
+  for (const one of FAILING) {
+    const failed = () => jsonAnswer(500, { error: { message: "no" } });
+    station.answers(one, failed, failed);
+    for (let failures = 1; failures <= 5; failures += 1) {
+      await station.earn(2);
       const { balance } = await station.gateway.account();
-      const controller = new AbortController();
-      const asked = station.ask(one, { signal: controller.signal }).catch(() => undefined);
-      const request = await station.double.waitForRequest(1);
-      controller.abort();
-      await asked;
-      await station.double.waitForClientGone(request);
-      expect([one.name, (await station.spent(balance)) > 0, station.calls()]).toEqual([
+      const response = await station.ask(one);
+      expect([one.name, response.status, typeOf(await response.text())]).toEqual([
         one.name,
-        true,
-        ["a1"],
+        502,
+        "upstream_error",
       ]);
-      expect(await station.stateOf(one)).toEqual(["healthy", 0, null]);
+      expect(await station.spent(balance)).toBe(0);
+      const state = failures < 5 ? "healthy" : "open";
+      expect([one.name, await station.stateOf(one)]).toEqual([one.name, [state, failures, "failed"]]);
     }
-  });
-
-  test("U59 behind content: what came is charged", async () => {
-    for (const one of cases("u59")) {
-      station.answers(one, () => stallAt(goodAnswer(one.spoken, true), placeBehindContent(one.spoken)));
-      const { balance } = await station.gateway.account();
-      const controller = new AbortController();
-      const response = await station.ask(one, { signal: controller.signal });
-      const request = await station.double.waitForRequest(1);
-      const reader = response.body?.getReader();
-      await reader?.read();
-      controller.abort();
-      await station.double.waitForClientGone(request);
-      expect([one.name, (await station.spent(balance)) > 0, station.calls()]).toEqual([
-        one.name,
-        true,
-        ["a1"],
-      ]);
-      expect(await station.stateOf(one)).toEqual(["healthy", 0, null]);
-    }
-  });
+    await refusedFast(one);
+    // A second, and up to a tenth of it more.
+    await station.clock.advance(1_100);
+    const { balance } = await station.gateway.account();
+    const gate = createGate();
+    const good = () => gateAt(goodAnswer(one.spoken, one.stream), "start", gate);
+    station.answers(one, good, good);
+    const asked = [station.ask(one), station.ask(one), station.ask(one)];
+    await station.double.waitForRequest(3);
+    await refused(one);
+    expect([one.name, station.calls().toSorted()]).toEqual([one.name, ["a1", "a2", "b1"]]);
+    gate.release();
+    for (const response of await Promise.all(asked)) await response.text();
+    expect([one.name, await station.spent(balance)]).toEqual([one.name, 0.6]);
+    expect(await station.stateOf(one)).toEqual(["healthy", 0, "failed"]);
+  }
 });

@@ -9,80 +9,105 @@ import { sse } from "../upstream/sse-bytes.ts";
 
 // What the fault matrix and the mixes of faults are made of: answers of each format that providers are asked in.
 
-export type Spoken = "chat_completions" | "messages" | "generate_content" | "responses" | "embeddings";
+export type Spoken =
+  | "chat_completions"
+  | "messages"
+  | "generate_content"
+  | "responses"
+  | "embeddings"
+  /** Of tokens, in the format of whoever asks. */
+  | "counting";
 
-/** What a provider that speaks a format answers. */
-export interface Speech {
+/** Tokens of input and output as a provider says them; null where it says none. */
+export type Tokens = readonly [input: unknown, output: unknown] | null;
+
+interface Said {
   readonly plain: Json;
   /** Events of a stream whose text is "Hello." in two parts. */
   readonly events: readonly Json[];
+}
+
+/** What a provider that speaks a format answers: "Hello." for 10 tokens of input and 5 of output. */
+export interface Speech extends Said {
+  /** The same for other tokens. */
+  readonly used: (tokens: Tokens) => Said;
   /** An error in a stream. */
   readonly error: (type: string) => Json;
-  /** The same stream with another usage, or none. */
-  readonly used: (input: unknown, output: unknown) => readonly Json[];
+}
+
+function speech(used: Speech["used"], error: Speech["error"]): Speech {
+  return { ...used([10, 5]), used, error };
 }
 
 const words = ["Hel", "lo."];
-const chatUsage = (input: unknown, output: unknown): Json => ({
-  prompt_tokens: input,
-  completion_tokens: output,
-  total_tokens: 15,
-});
-const geminiUsage = (input: unknown, output: unknown): Json => ({
-  promptTokenCount: input,
-  candidatesTokenCount: output,
-  totalTokenCount: 15,
-});
-const messageUsage = (input: unknown, output: unknown): Json => ({
-  input_tokens: input,
-  output_tokens: output,
-});
-/** The text comes in one delta for each of these. */
-const blocks = [
-  { type: "text", text: "Hel" },
-  { type: "text", text: "lo." },
-];
+/** The text of a message comes in one delta for each of these. */
+const blocks = words.map((text) => ({ type: "text", text }));
+const content = [{ type: "output_text", text: "Hello.", annotations: [], logprobs: [] }];
 
-const answered = (input: unknown, output: unknown) =>
-  response([{ type: "output_text", text: "Hello.", annotations: [], logprobs: [] }], [input, output]);
+/** Usage as a format has it. */
+export const USAGE = {
+  chat_completions: (input: unknown, output: unknown): Json => ({
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: 15,
+  }),
+  messages: (input: unknown, output: unknown): Json => ({ input_tokens: input, output_tokens: output }),
+  generate_content: (input: unknown, output: unknown): Json => ({
+    promptTokenCount: input,
+    candidatesTokenCount: output,
+    totalTokenCount: 15,
+  }),
+} as const;
 
-/** Each says "Hello." for 10 tokens of input and 5 of output. */
+const usageOf = (format: keyof typeof USAGE, tokens: Tokens): Json => tokens && USAGE[format](...tokens);
+const list = (usage: Json): Json => ({
+  object: "list",
+  model: "up",
+  data: [{ object: "embedding", index: 0, embedding: [1, 0] }],
+  usage,
+});
+
 export const SPEECH: Readonly<Record<Spoken, Speech>> = {
-  chat_completions: {
-    plain: chatCompletion({ words, usage: chatUsage(10, 5) }),
-    events: chatStreamEvents({ words, usage: chatUsage(10, 5) }),
-    error: (type) => ({ error: { message: "boom", type } }),
-    used: (input, output) => chatStreamEvents({ words, usage: chatUsage(input, output) }),
-  },
-  messages: {
-    plain: message({ blocks, usage: messageUsage(10, 5) }),
-    events: messageEvents({ blocks, usage: messageUsage(10, 5) }),
-    error: (type) => ({ type: "error", error: { type, message: "boom" } }),
-    used: (input, output) => messageEvents({ blocks, usage: messageUsage(input, output) }),
-  },
-  generate_content: {
-    plain: geminiAnswer({ parts: words, usage: geminiUsage(10, 5) }),
-    events: geminiChunks({ parts: words, usage: geminiUsage(10, 5) }),
-    error: (type) => ({ error: { code: 0, message: "boom", status: type } }),
-    used: (input, output) => geminiChunks({ parts: words, usage: geminiUsage(input, output) }),
-  },
-  responses: {
-    plain: answered(10, 5),
-    events: responseEvents(answered(10, 5), words),
-    error: (type) => ({ type: "error", code: type, message: "boom", param: null, sequence_number: 4 }),
-    used: (input, output) => responseEvents(answered(input, output), words),
-  },
-  embeddings: {
-    plain: {
-      object: "list",
-      model: "up",
-      data: [{ object: "embedding", index: 0, embedding: [1, 0] }],
-      usage: { prompt_tokens: 20, total_tokens: 20 },
+  chat_completions: speech(
+    (tokens) => {
+      const form = { words, usage: usageOf("chat_completions", tokens) };
+      return { plain: chatCompletion(form), events: chatStreamEvents(form) };
     },
-    events: [],
-    error: () => ({}),
-    used: () => [],
-  },
+    (type) => ({ error: { message: "boom", type } }),
+  ),
+  messages: speech(
+    (tokens) => {
+      const usage = usageOf("messages", tokens);
+      const form = { blocks, usage, ...(tokens === null ? { startUsage: null } : {}) };
+      return { plain: message(form), events: messageEvents(form) };
+    },
+    (type) => ({ type: "error", error: { type, message: "boom" } }),
+  ),
+  generate_content: speech(
+    (tokens) => {
+      const form = { parts: words, usage: usageOf("generate_content", tokens) };
+      return { plain: geminiAnswer(form), events: geminiChunks(form) };
+    },
+    (type) => ({ error: { code: 0, message: "boom", status: type } }),
+  ),
+  responses: speech(
+    (tokens) => {
+      const plain = response(content, tokens);
+      return { plain, events: responseEvents(plain, words) };
+    },
+    (type) => ({ type: "error", code: type, message: "boom", param: null, sequence_number: 4 }),
+  ),
+  embeddings: speech(
+    (tokens) => ({
+      plain: list(tokens && { prompt_tokens: Number(tokens[0]) * 2, total_tokens: 20 }),
+      events: [],
+    }),
+    () => ({}),
+  ),
+  counting: speech(
+    (tokens) => ({ plain: { input_tokens: tokens?.[0], totalTokens: tokens?.[0] }, events: [] }),
+    () => ({}),
+  ),
 };
 
 /** The bytes of a stream. */
@@ -105,6 +130,7 @@ export const BEFORE_CONTENT: Readonly<Record<Spoken, number>> = {
   generate_content: 0,
   responses: 1,
   embeddings: 0,
+  counting: 0,
 };
 
 export const goodAnswer = (spoken: Spoken, stream: boolean): Answer =>

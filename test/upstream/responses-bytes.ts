@@ -1,8 +1,7 @@
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A plain answer of Responses that is one message of these parts, as OpenAI would send it. */
-export function response(content: readonly JsonObject[], tokens: readonly [unknown, unknown] = [10, 5]) {
-  const [input, output] = tokens;
+/** A plain answer of Responses that is one message of these parts, as OpenAI would send it; null has no usage. */
+export function response(content: readonly JsonObject[], tokens: readonly [unknown, unknown] | null) {
   return {
     id: "resp_1",
     object: "response",
@@ -12,13 +11,17 @@ export function response(content: readonly JsonObject[], tokens: readonly [unkno
     output: [{ id: "msg_1", type: "message", status: "completed", role: "assistant", content }],
     store: false,
     metadata: {},
-    usage: {
-      input_tokens: input,
-      input_tokens_details: { cached_tokens: 0 },
-      output_tokens: output,
-      output_tokens_details: { reasoning_tokens: 0 },
-      total_tokens: Number(input) + Number(output),
-    },
+    usage: tokens && usageOf(...tokens),
+  };
+}
+
+function usageOf(input: unknown, output: unknown): JsonObject {
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: Number(input) + Number(output),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   finAt,
   garbageStatusLine,
   hugeHeader,
+  interimStorm,
   longContentLength,
   manyHeaders,
   redirectTo,
@@ -101,8 +102,6 @@ interface Row {
   readonly more?: object;
   /** An error line with `operator_fault`. */
   readonly alarm?: true;
-  /** Tried with videos too. */
-  readonly video?: true;
 }
 
 const after = (change: (answer: Answer) => Answer): Fault => ({ after: change });
@@ -124,14 +123,18 @@ const SENDING: readonly Row[] = [
     faults: [after((answer) => resetAt(answer, "start"))],
     want: MADE,
     taken: 2,
-    video: true,
   },
   {
     name: "U8: resets twice: it is not sent a third time",
     faults: [after((answer) => resetAt(answer, "start")), after((answer) => resetAt(answer, "mid-head"))],
     want: "failed generation_error",
     taken: 2,
-    video: true,
+  },
+  {
+    name: "U10: interim answers, very many",
+    faults: [after((answer) => interimStorm(answer))],
+    want: MADE,
+    taken: 1,
   },
   { name: "U11: a good status of HTML", faults: [after(html)], want: MADE, taken: 2 },
   {
@@ -145,7 +148,6 @@ const SENDING: readonly Row[] = [
     faults: [after((answer) => ({ ...answer, body: '{"output":' }))],
     want: MADE,
     taken: 2,
-    video: true,
   },
   { name: "U14: less than its length", faults: [after(longContentLength)], want: MADE, taken: 2 },
   {
@@ -165,7 +167,6 @@ const SENDING: readonly Row[] = [
     faults: [refusal(400, "InvalidParameter")],
     want: "failed invalid_request_error",
     taken: 0,
-    video: true,
   },
   {
     name: "U18: refused by moderation",
@@ -178,7 +179,6 @@ const SENDING: readonly Row[] = [
     faults: [refusal(401, "InvalidApiKey")],
     want: "failed generation_error",
     taken: 0,
-    video: true,
     alarm: true,
   },
   {
@@ -209,7 +209,6 @@ const SENDING: readonly Row[] = [
     faults: [refusal(429, "Throttling", [["retry-after", "1"]])],
     want: MADE,
     taken: 1,
-    video: true,
   },
   {
     name: "U24: limited again and again",
@@ -222,7 +221,6 @@ const SENDING: readonly Row[] = [
     faults: [refusal(500, "InternalError")],
     want: MADE,
     taken: 1,
-    video: true,
   },
   {
     name: "U25: failures of their server",
@@ -235,7 +233,6 @@ const SENDING: readonly Row[] = [
     faults: [after(() => ({ status: 502, body: "<html>bad gateway</html>" }))],
     want: MADE,
     taken: 2,
-    video: true,
   },
   {
     name: "U26: 504 twice",
@@ -258,7 +255,6 @@ const SENDING: readonly Row[] = [
     faults: [instead(redirectTo("http://169.254.169.254/latest/meta-data", 307))],
     want: "failed generation_error",
     taken: 0,
-    video: true,
     alarm: true,
   },
   { name: "U45: one huge header, which is not read", faults: [after(hugeHeader)], want: MADE, taken: 1 },
@@ -275,7 +271,6 @@ const SENDING: readonly Row[] = [
     ],
     want: "failed invalid_request_error",
     taken: 0,
-    video: true,
   },
 ];
 
@@ -298,8 +293,10 @@ async function check(kind: Kind, stage: Stage, row: Row, at = gateway): Promise<
 
 describe("images that are sent meet", () => {
   for (const row of SENDING) test(row.name, () => check("images", "images", row).then(() => {}));
+});
 
-  test("U9: a provider that never answers: the deadline ends it, and it may have been made", async () => {
+for (const kind of ["images", "video"] as const)
+  test(`U9: a provider that never answers: the deadline ends it, and it may have been made (${kind})`, async () => {
     const row = {
       name: "",
       faults: [after((answer: Answer) => stallAt(answer, "start"))],
@@ -307,9 +304,8 @@ describe("images that are sent meet", () => {
       taken: 1,
       more: { timeout: 60 },
     };
-    await check("images", "images", row, faster);
+    await check(kind, kind, row, faster);
   });
-});
 
 test("the row of a request has every sending of its task, with what became of it", async () => {
   double.fault(
@@ -332,7 +328,7 @@ test("the row of a request has every sending of its task, with what became of it
 });
 
 describe("videos that are sent meet", () => {
-  for (const row of SENDING.filter(({ video }) => video === true))
+  for (const row of SENDING)
     test(row.name, () => check("video", "video", { ...row, script: { runningPolls: 0 } }).then(() => {}));
 
   test("U52: a good answer without a task", async () => {

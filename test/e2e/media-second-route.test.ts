@@ -50,6 +50,12 @@ const refusal = (status: number, code: string): Fault => ({
 });
 const after = (change: (answer: Answer) => Answer): Fault => ({ after: change });
 
+/** How the route to the first maker fares. */
+async function firstRoute({ model }: Asked): Promise<Json> {
+  const path = `/routes?provider=dashscope&model=${encodeURIComponent(model)}`;
+  return (await gateway.admin("GET", path)).json.data[0];
+}
+
 interface Row {
   readonly name: string;
   readonly faults: readonly Fault[];
@@ -57,26 +63,45 @@ interface Row {
   readonly taken: readonly [number, number];
   /** Whether nothing is made of it. */
   readonly fails?: true;
+  /** Why the first route has failed, as the states have it; absent: it has not. */
+  readonly reason?: string;
 }
 
 const ROWS: readonly Row[] = [
-  { name: "U19: 401", faults: [refusal(401, "InvalidApiKey")], taken: [0, 1] },
-  { name: "U19: 403", faults: [refusal(403, "AccessDenied")], taken: [0, 1] },
-  { name: "a bill that is not paid", faults: [refusal(400, "Arrearage")], taken: [0, 1] },
-  { name: "U20: the model is gone", faults: [refusal(404, "ModelNotFound")], taken: [0, 1] },
-  { name: "U23: 429", faults: [refusal(429, "Throttling")], taken: [0, 1] },
-  { name: "U27: 503", faults: [refusal(503, "ServiceUnavailable")], taken: [0, 1] },
+  { name: "U19: 401", faults: [refusal(401, "InvalidApiKey")], taken: [0, 1], reason: "credential_refused" },
+  { name: "U19: 403", faults: [refusal(403, "AccessDenied")], taken: [0, 1], reason: "credential_refused" },
+  {
+    name: "a bill that is not paid",
+    faults: [refusal(400, "Arrearage")],
+    taken: [0, 1],
+    reason: "credential_refused",
+  },
+  {
+    name: "U20: the model is gone",
+    faults: [refusal(404, "ModelNotFound")],
+    taken: [0, 1],
+    reason: "model_unknown",
+  },
+  { name: "U23: 429", faults: [refusal(429, "Throttling")], taken: [0, 1], reason: "rate_limited" },
+  { name: "U27: 503", faults: [refusal(503, "ServiceUnavailable")], taken: [0, 1], reason: "failed" },
   {
     name: "U29: a redirect",
     faults: [{ instead: redirectTo("http://169.254.169.254/latest/meta-data", 307) }],
     taken: [0, 1],
+    reason: "untrusted",
   },
-  { name: "U8: a reset after sending", faults: [after((answer) => resetAt(answer, "start"))], taken: [2, 0] },
-  { name: "U25: 500", faults: [refusal(500, "InternalError")], taken: [1, 0] },
+  {
+    name: "U8: a reset after sending",
+    faults: [after((answer) => resetAt(answer, "start"))],
+    taken: [2, 0],
+    reason: "reset",
+  },
+  { name: "U25: 500", faults: [refusal(500, "InternalError")], taken: [1, 0], reason: "failed" },
   {
     name: "U26: 502 of what was taken",
     faults: [after(() => ({ status: 502, body: "<html>" }))],
     taken: [2, 0],
+    reason: "bad_gateway",
   },
   { name: "U17: invalid", faults: [refusal(400, "InvalidParameter")], taken: [0, 0], fails: true },
   { name: "U18: moderation", faults: [refusal(400, "DataInspectionFailed")], taken: [0, 0], fails: true },
@@ -85,9 +110,10 @@ const ROWS: readonly Row[] = [
 
 for (const asked of KINDS)
   describe(`${isVideo(asked) ? "a video" : "an image"} whose first maker answers with`, () => {
-    for (const { name, faults, taken, fails } of ROWS)
+    for (const { name, faults, taken, fails, reason } of ROWS)
       test(`${name}: taken ${taken.join(" and ")} times`, async () => {
         first.fault(stageOf(asked), ...faults);
+        const failed = (await firstRoute(asked)).failed;
         const before = await balanceOf(gateway);
         const task = await ended(gateway, asked);
         expect(told(task)).toStartWith(fails === true ? "failed" : `completed 1 ${costOf(asked)}`);
@@ -96,6 +122,9 @@ for (const asked of KINDS)
         const { json } = await gateway.admin("GET", `/requests?account_id=${gateway.accountId}&limit=1`);
         const by = taken[1] > 0 ? "fal" : "dashscope";
         expect(json.data[0]).toMatchObject({ provider: by, attempts: { length: fails === true ? 1 : 2 } });
+        const route = await firstRoute(asked);
+        expect(route.failed - failed).toBe(reason === undefined ? 0 : 1);
+        if (reason !== undefined) expect(route.last_failure.reason).toBe(reason);
         if (isVideo(asked) && fails !== true) expect(json.data[0].cost).toBe(by === "fal" ? 1_500 : 1_000);
       });
   });

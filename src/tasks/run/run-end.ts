@@ -24,7 +24,7 @@ export interface RunFailure {
   readonly failure: TaskFailure;
   /** Whether the provider may have worked for nothing. */
   readonly unfinished: boolean;
-  readonly timeline?: RequestTimeline;
+  readonly timeline: RequestTimeline | undefined;
 }
 
 /** A run whose end is written, for whoever counts. */
@@ -47,6 +47,8 @@ export interface RunFacts {
   /** Whether a provider may have begun the job, in any run. */
   readonly mayBeBegun: boolean;
   readonly timeoutSec: number;
+  /** Set when the job lets the run ask. */
+  readonly timeline: RequestTimeline | undefined;
 }
 
 /**
@@ -54,29 +56,28 @@ export interface RunFacts {
  * refuses one that came after the deadline.
  */
 export function runEnd(result: JobResult, facts: RunFacts): RunEnd {
-  const { stopped, mayBeBegun } = facts;
+  const { stopped } = facts;
   const outcome = result !== "hung" && "outcome" in result ? result.outcome : undefined;
   if (outcome?.kind === "completed") return outcome;
   if (stopped === "lost") return { kind: "lost" };
   if (stopped === "deadline") return timedOut(facts, outcome);
-  if (outcome?.kind === "failed") return outcome;
-  if (stopped === "client_gone") return failed(CLIENT_GONE, mayBeBegun);
+  if (outcome?.kind === "failed") return { ...outcome, timeline: facts.timeline };
+  if (stopped === "client_gone") return failed(CLIENT_GONE, facts);
   // After a stop the job's rejection is the stop itself, in the words of whatever it waited for.
   if (stopped !== undefined || outcome !== undefined) return { kind: "released" };
-  return failed("The generation failed.", mayBeBegun);
+  return failed("The generation failed.", facts);
 }
 
 /** The failure of a task that its client no longer waits for. */
 export const CLIENT_GONE = "The client went away before the work was done.";
 
 /** The end of a run whose deadline came. */
-export function timedOut({ mayBeBegun, timeoutSec }: RunFacts, outcome?: TaskOutcome): RunFailure {
-  const known = outcome?.kind === "failed" ? outcome : undefined;
+export function timedOut({ mayBeBegun, timeoutSec, timeline }: RunFacts, outcome?: TaskOutcome): RunFailure {
   return {
     kind: "failed",
     failure: { type: "timeout_error", message: timeoutMessage(timeoutSec) },
-    unfinished: known?.unfinished ?? mayBeBegun,
-    ...(known?.timeline === undefined ? {} : { timeline: known.timeline }),
+    unfinished: outcome?.kind === "failed" ? outcome.unfinished : mayBeBegun,
+    timeline,
   };
 }
 
@@ -86,6 +87,6 @@ export function timeoutMessage(timeoutSec: number): string {
 }
 
 /** The end of a run without a result. */
-export function failed(message: string, unfinished: boolean): RunFailure {
-  return { kind: "failed", failure: { type: "generation_error", message }, unfinished };
+export function failed(message: string, { mayBeBegun, timeline }: RunFacts): RunFailure {
+  return { kind: "failed", failure: { type: "generation_error", message }, unfinished: mayBeBegun, timeline };
 }

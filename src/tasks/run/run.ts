@@ -77,6 +77,7 @@ class OneRun implements Run {
   #attempts = 0;
   /** How often of these the provider surely did not take it. */
   #refusals = 0;
+  #timeline: (() => RequestTimeline) | undefined;
   /** `claiming`: the store has not answered the claim; `ending`: the job is done, and its end is being written. */
   #phase: "claiming" | "working" | "ending" | "ended" = "claiming";
 
@@ -198,6 +199,7 @@ class OneRun implements Run {
       by: terms.by,
       provider,
       signal,
+      follow: (timeline) => void (this.#timeline = timeline),
       beginAttempt: async (at) => {
         signal.throwIfAborted();
         const attempt = this.#attempts + 1;
@@ -253,7 +255,7 @@ class OneRun implements Run {
     } catch (error) {
       if (!(error instanceof CommandRefused) || end.kind === "released") throw error;
       this.#tell("error", "the end of a task was refused", error);
-      return this.#fail(failed("The generation failed.", this.#facts().mayBeBegun));
+      return this.#fail(failed("The generation failed.", this.#facts()));
     }
   }
 
@@ -333,7 +335,12 @@ class OneRun implements Run {
   #facts(): RunFacts {
     const began = { attempts: this.#attempts, refusals: this.#refusals };
     const { timeoutSec } = this.#picked.task;
-    return { stopped: this.#stopReason(), mayBeBegun: mayBeBegun(began), timeoutSec };
+    return {
+      stopped: this.#stopReason(),
+      mayBeBegun: mayBeBegun(began),
+      timeoutSec,
+      timeline: this.#timeline?.(),
+    };
   }
 
   #stopReason(): TaskStop["reason"] | undefined {

@@ -156,15 +156,16 @@ function scene(
         if (clock.nowMs() >= other.deadlineMs) other.stop("deadline");
         await clock.advance(i === 0 ? 0 : 500);
       }
-      return told(await outcome);
+      return told(await outcome, other);
     },
   };
 }
 
-function told(outcome: TaskOutcome): string {
+/** `failed` is the run of an outcome that may be a failure. */
+function told(outcome: TaskOutcome, failed?: TestRun): string {
   if (outcome.kind === "released") return "released";
-  const by = outcome.timeline?.provider;
-  if (outcome.kind === "completed") return `made by ${by} for ${outcome.used}`;
+  if (outcome.kind === "completed") return `made by ${outcome.timeline.provider} for ${outcome.used}`;
+  const by = failed?.timeline()?.provider;
   return `${outcome.failure.type}${outcome.unfinished ? ", unfinished" : ""} at ${by}`;
 }
 

@@ -825,7 +825,7 @@ describe("the timeline of a run", () => {
     });
     const startMs = clock.nowMs();
     const end = await outcome();
-    const timeline = end.kind === "released" ? undefined : end.timeline;
+    const timeline = end.kind === "completed" ? end.timeline : undefined;
     expect(timeline?.attempts.map(({ provider, upstream_id }) => [provider, upstream_id])).toEqual(
       Array.from({ length: 3 }, () => ["double", "double-1"]),
     );

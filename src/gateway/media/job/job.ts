@@ -40,6 +40,7 @@ export function createMediaJob(parts: MediaJobParts): TaskJob {
       });
       return { kind: "failed", failure: noResult(kind), unfinished: mayBeBegun(run) };
     }
+    run.follow(() => timelineOf(job));
     try {
       return await doJob(job);
     } catch (error) {
@@ -117,7 +118,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
 }
 
 function failed(job: Job, failure: TaskFailure): TaskOutcome {
-  return { kind: "failed", failure, unfinished: job.progress.mayBeAtWork, timeline: timelineOf(job) };
+  return { kind: "failed", failure, unfinished: job.progress.mayBeAtWork };
 }
 
 /** How a run ends that was stopped, or that met an unexpected error. */

@@ -58,6 +58,21 @@ describeOnEngines("a sweeper", (engine) => {
     });
   });
 
+  test("ends nothing of its own though the store let its lease run out", async () => {
+    await onBooks(async ({ books, clock, sweeperOf }) => {
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      await books.apply(
+        lasting(books, "own", { boot: "mine" }),
+        books.submit("waits", 10n, { boot: "mine", awaited: true }),
+        { kind: "heartbeat", boot: "mine", leaseMs: -60_000, steadyMs: clock.steadyMs() },
+      );
+      expect(await sweeper.sweep()).toBe(0);
+      expect((await books.account()).held).toBe(20n);
+      await sweeper.close();
+    });
+  });
+
   test("ends what other runs left behind, and leaves its own", async () => {
     await onBooks(async ({ books, sweeperOf }) => {
       await books.apply(

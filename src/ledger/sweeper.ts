@@ -156,7 +156,7 @@ async function findAbandoned(parts: SweeperParts): Promise<readonly Void[]> {
   return [...inMemory.slice(0, MAX_HOLDS), ...inTables];
 }
 
-/** Whether the process that a column names is dead. */
+/** Whether the process that a column names is dead: this one is not, even where the store let its lease run out. */
 function isDead(
   {
     engine,
@@ -168,7 +168,7 @@ function isDead(
   const named = sql.ref(column);
   return engine === "sqlite"
     ? sql<boolean>`${named} <> ${bootId}`
-    : sql<boolean>`not exists (select 1 from processes where boot_id = ${named} and lease_until_ms > ${now})`;
+    : sql<boolean>`${named} <> ${bootId} and not exists (select 1 from processes where boot_id = ${named} and lease_until_ms > ${now})`;
 }
 
 const UNAWAITED =

@@ -5,6 +5,7 @@ import type {
   Taken,
   Wanted,
 } from "../../src/ledger/postgres/allotment-statements.ts";
+import type { Freed } from "../../src/ledger/postgres/allotment-statements.ts";
 import type { Own } from "../../src/ledger/postgres/allotment-tables.ts";
 import type { HoldNotes } from "../../src/ledger/postgres/hold-notes.ts";
 import { ENTRIES, HOLDS, PRICE_VERSIONS, REQUESTS, type Rows } from "../../src/ledger/rows.ts";
@@ -21,9 +22,9 @@ export interface SimulatedAllotments {
   take(wanted: Wanted, nowMs: number): Taken | undefined;
   save(changes: MemoryChanges, removed: readonly string[]): boolean;
   own(boot: string, holds: readonly string[]): Own;
-  free(accounts: readonly string[], which: readonly string[] | "dead"): number;
+  free(accounts: readonly string[], which: Freed): number;
   isLive(boot: string): boolean;
-  dead(): readonly string[];
+  dead(but: string): readonly string[];
   recall(of: Recalled): string | undefined;
   left(account: string): readonly string[];
   /** A process has made a hold from its allotment. Throws where there was no credit for it. */
@@ -171,7 +172,9 @@ export function createSimulatedAllotments({
       const gone = all("select * from allotments").filter(
         ({ id, boot_id, account_id }) =>
           accounts.includes(String(account_id)) &&
-          (which === "dead" ? !isLive(String(boot_id)) : which.includes(String(id))),
+          ("deadBut" in which
+            ? String(boot_id) !== which.deadBut && !isLive(String(boot_id))
+            : which.includes(String(id))),
       );
       for (const { id, account_id, key_id, amount } of gone) {
         counts.freed += 1;
@@ -186,9 +189,9 @@ export function createSimulatedAllotments({
       }
       return gone.length;
     },
-    dead: () => [
+    dead: (but) => [
       ...new Set(
-        all("select account_id, boot_id from allotments")
+        all("select account_id, boot_id from allotments where boot_id <> ?", but)
           .filter(({ boot_id }) => !isLive(String(boot_id)))
           .map(({ account_id }) => String(account_id)),
       ),

@@ -204,7 +204,7 @@ function sharedTables(
     free: (accounts, which) => call(`free of ${accounts.join(", ")}`, () => allotments.free(accounts, which)),
     accounts: async (ids) => new Set(ids),
     isLive: (boot) => call(`look at ${boot}`, () => allotments.isLive(boot)),
-    dead: () => call("look for the dead", () => allotments.dead()),
+    dead: (but) => call("look for the dead", () => allotments.dead(but)),
     recall: (of) =>
       call("recall", () => {
         const account = allotments.recall(of);

@@ -238,14 +238,17 @@ const freeing = (gone: string): string => `with gone as (${gone} returning accou
     from (select key_id, sum(amount)::bigint as amount from gone group by 1) as t where keys.id = t.key_id)
   select account_id from gone`;
 
-/** Frees allotments of `accounts` that are named, or whose process is dead by the server's time. */
-export function freeStatement(accounts: readonly string[], which: readonly string[] | "dead"): Statement {
+/** Allotments by their ids, or those of dead processes: a process that asks is none, whatever became of its lease. */
+export type Freed = readonly string[] | { readonly deadBut: string };
+
+/** Frees those allotments of `accounts`; processes are dead by the server's time. */
+export function freeStatement(accounts: readonly string[], which: Freed): Statement {
   const ofAccounts = "delete from allotments where account_id = any($1::text[])";
-  return which === "dead"
+  return "deadBut" in which
     ? {
         name: "allotments-free-dead",
-        text: freeing(`${ofAccounts} and not ${isLive("allotments.boot_id")}`),
-        values: [accounts],
+        text: freeing(`${ofAccounts} and boot_id <> $2 and not ${isLive("allotments.boot_id")}`),
+        values: [accounts, which.deadBut],
       }
     : {
         name: "allotments-free",
@@ -254,12 +257,14 @@ export function freeStatement(accounts: readonly string[], which: readonly strin
       };
 }
 
-/** Accounts of which dead processes have allotments. */
-export const DEAD_STATEMENT: Statement = {
-  name: "allotments-dead",
-  text: `select distinct account_id from allotments where not ${isLive("allotments.boot_id")} limit 1000`,
-  values: [],
-};
+/** Accounts of which dead processes but one have allotments. */
+export function deadStatement(but: string): Statement {
+  return {
+    name: "allotments-dead",
+    text: `select distinct account_id from allotments where boot_id <> $1 and not ${isLive("allotments.boot_id")} limit 1000`,
+    values: [but],
+  };
+}
 
 /** Those of `ids` that are accounts. */
 export function accountsStatement(ids: readonly string[]): Statement {

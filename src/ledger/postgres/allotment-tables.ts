@@ -3,7 +3,8 @@ import type { Failpoint } from "../../core/failpoint.ts";
 import type { Command, Outcome } from "../commands.ts";
 import {
   accountsStatement,
-  DEAD_STATEMENT,
+  deadStatement,
+  type Freed,
   freeStatement,
   leftStatement,
   liveStatement,
@@ -42,13 +43,13 @@ export interface SharedTables {
   /** This process's allotments, and which of `holds` the tables have, at one moment. */
   own(boot: string, holds: readonly string[]): Promise<Own>;
   /** Frees allotments of `accounts`: those named, or those of dead processes. Gives their number. */
-  free(accounts: readonly string[], which: readonly string[] | "dead"): Promise<number>;
+  free(accounts: readonly string[], which: Freed): Promise<number>;
   /** Those of `ids` that are accounts. */
   accounts(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether the lease of a process lasts. */
   isLive(boot: string): Promise<boolean>;
-  /** Accounts of which dead processes have allotments. */
-  dead(): Promise<readonly string[]>;
+  /** Accounts of which dead processes but one have allotments. */
+  dead(but: string): Promise<readonly string[]>;
   /** Asks every process for what it has of an account; gives the account where anything is allotted of it. */
   recall(of: Recalled): Promise<string | undefined>;
   /** The allotments that are left of an account. */
@@ -113,7 +114,7 @@ export function openSharedTables(url: string, failpoint: Failpoint, events: Shar
     },
     accounts: async (ids) => new Set((await ask<{ id: string }>(accountsStatement(ids))).map(({ id }) => id)),
     isLive: async (boot) => (await ask(liveStatement(boot))).length > 0,
-    dead: async () => (await ask<{ account_id: string }>(DEAD_STATEMENT)).map((row) => row.account_id),
+    dead: async (but) => (await ask<{ account_id: string }>(deadStatement(but))).map((row) => row.account_id),
     recall: async (of) => (await ask<{ id: string }>(recallStatement(of)))[0]?.id,
     left: async (account) => (await ask<{ id: string }>(leftStatement(account))).map(({ id }) => id),
     close: () => connection.close(),

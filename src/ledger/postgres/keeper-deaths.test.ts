@@ -85,6 +85,16 @@ describeOnPostgres("processes that share the books and freeze, fall silent or di
     await audit();
   });
 
+  test("that live take nothing from themselves, though the store let their lease run out in a commit", async () => {
+    const one = await startReserving("one");
+    await one.hold("open", 50n);
+    await endLease("one");
+    expect(await one.keeper.release()).toBe(0);
+    expect((await rows()).map(({ boot_id }) => boot_id)).toEqual(["one"]);
+    expect(await one.writer.submit(settle("open", 5n))).toEqual({ ok: true, charged: 5n });
+    await audit();
+  });
+
   test("that die leave notes, from which the next on the same machine books what their holds had probably cost", async () => {
     const folder = mkdtempSync(join(tmpdir(), "switchyard-notes-"));
     const one = await startReserving("one", { notes: openHoldNotes(folder) });

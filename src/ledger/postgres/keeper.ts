@@ -153,7 +153,7 @@ async function recall(
     const { lease } = kept;
     // After an outage of the store every process gets a whole lease to renew its own.
     if (lease !== undefined && clock.steadyMs() - lease.sinceMs >= lease.leaseMs)
-      await inTurn(() => tables.free([account], "dead"));
+      await inTurn(() => tables.free([account], { deadBut: lease.boot }));
     if ((await inTurn(() => tables.left(account))).length === 0) return true;
     if (clock.steadyMs() - sinceMs >= RECALL_MS) return false;
     await wait(clock, pauseMs);

@@ -171,9 +171,10 @@ function forget({ reserves, byKey, byHold }: Kept, reserve: Reserve): void {
 
 /** Frees allotments of dead processes, and books what holds cost that they noted on this machine. */
 export async function releaseDead(kept: Kept): Promise<number> {
-  const { tables, notes } = kept;
-  const accounts = await tables.dead();
-  if (accounts.length > 0) await tables.free(accounts, "dead");
+  const { tables, notes, lease } = kept;
+  const deadBut = lease?.boot ?? "";
+  const accounts = await tables.dead(deadBut);
+  if (accounts.length > 0) await tables.free(accounts, { deadBut });
   let ended = 0;
   for (const boot of notes?.left() ?? []) {
     // Before it is asked whether it lives: what one notes that comes back is not of the dead.

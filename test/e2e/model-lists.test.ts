@@ -171,3 +171,54 @@ test("one model is found by any name that requests take, with a warning where an
   ]);
   expect(await told("claude-haiku-9")).toEqual([404, "model_not_found", null]);
 });
+
+describe("a list that the client has already", () => {
+  const as = (key: string, path: string, tag?: string): Promise<Response> =>
+    fetch(`${gateway.url}/api/v1/models${path}`, {
+      headers: { authorization: `Bearer ${key}`, ...(tag === undefined ? {} : { "if-none-match": tag }) },
+    });
+  const keyFor = async (models?: readonly string[]): Promise<string> => {
+    const { json } = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "k",
+      models,
+    });
+    return json.key;
+  };
+
+  test("is a 304 without a body, for as long as it is the same", async () => {
+    for (const path of ["", "?category=image", "?limit=3", `?limit=3&after_id=${ids[2]}`]) {
+      const whole = await as(gateway.key, path);
+      const tag = whole.headers.get("etag") ?? "";
+      expect(whole.headers.get("cache-control")).toBe("private, no-cache");
+      await whole.body?.cancel();
+      const again = await as(gateway.key, path, tag);
+      expect([again.status, again.headers.get("etag"), await again.text()]).toEqual([304, tag, ""]);
+    }
+  });
+
+  test("is another for a key that may use other models, and for another page", async () => {
+    const tagOf = async (key: string, path = ""): Promise<string> => {
+      const response = await as(key, path);
+      await response.body?.cancel();
+      return response.headers.get("etag") ?? "";
+    };
+    const [few, same, other] = [await keyFor([FLASH]), await keyFor([FLASH]), await keyFor([HAIKU])];
+    const tags = [
+      await tagOf(gateway.key),
+      await tagOf(few),
+      await tagOf(other),
+      await tagOf(gateway.key, "?limit=2"),
+    ];
+    expect(new Set(tags).size).toBe(4);
+    expect(await tagOf(same)).toBe(tags[1] ?? "");
+    expect((await as(other, "", tags[1])).status).toBe(200);
+    expect(((await (await as(few, "")).json()) as Json).data.map(({ id }: Json) => id)).toEqual([FLASH]);
+  });
+
+  test("needs a live key all the same, and a page that there is", async () => {
+    const tag = (await as(gateway.key, "")).headers.get("etag") ?? "";
+    expect((await as("sk-none", "", tag)).status).toBe(401);
+    expect((await as(gateway.key, "?after_id=none", "*")).status).toBe(400);
+  });
+});

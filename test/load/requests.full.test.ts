@@ -36,7 +36,7 @@ async function connect(url: string, count: number, atOnce = 200): Promise<RawCli
 
 const READS = LONG ? 30_000 : 2_000;
 
-test(`${READS} reads of a task, and as many of the list of models, are each answered`, async () => {
+test(`${READS} reads of a task, and as many of the list of models, whole and by its tag, are each answered`, async () => {
   const { url, key } = await open({ environment: { SWITCHYARD_SANDBOX: "on" } });
   const body = JSON.stringify({ model: "bytedance/seedance-2.0", prompt: "A fox", duration: 5 });
   const headers = { ...bearer(key), "content-type": "application/json" };
@@ -52,9 +52,15 @@ test(`${READS} reads of a task, and as many of the list of models, are each answ
     `${(answers / took).toFixed(0)}/s, ${spread(times)}`;
   table.add("L5 polls of a task", `${READS}, 32 at once`, rate(polls));
 
-  const lists = await repeat(`${url}/api/v1/models`, bearer(key), { count: READS, connections: 32 });
+  const list = `${url}/api/v1/models`;
+  const lists = await repeat(list, bearer(key), { count: READS, connections: 32 });
   expect(lists.statuses).toEqual({ 200: READS });
   table.add("L6 list of models", `${READS}, 32 at once`, rate(lists));
+  const etag = (await fetch(list, { headers: bearer(key) })).headers.get("etag") ?? "";
+  const known = { ...bearer(key), "if-none-match": etag };
+  const same = await repeat(list, known, { count: READS, connections: 32 });
+  expect(same.statuses).toEqual({ 304: READS });
+  table.add("L6 the same with its ETag", `${READS}, 32 at once`, rate(same));
 }, 300_000);
 
 const CAP = 50;

@@ -4822,6 +4822,15 @@ export interface operations {
                     };
                 };
             };
+            /** @description The client has them already, by its `If-None-Match` */
+            304: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description Invalid request, blocked by moderation, or input too large */
             400: {
                 headers: {

@@ -3,9 +3,11 @@ import { ModelAnswerSchema, ModelListSchema } from "../../catalog/schema.ts";
 import { CATEGORIES } from "../../core/model.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { findPublicModel, listModels } from "../../gateway/models.ts";
+import { isKnown } from "../etag.ts";
 import { readModelPage } from "../model-page.ts";
-import { respondJson, respondLong, warningHeader } from "../respond.ts";
+import { respondJson, respondWhole, warningHeader } from "../respond.ts";
 import { viewerOf, type Route } from "../route.ts";
+import { writtenList } from "../written-lists.ts";
 
 /** `GET /api/v1/models` and `GET /api/v1/models/{model}`. */
 export const modelRoutes: readonly Route[] = [
@@ -28,14 +30,20 @@ export const modelRoutes: readonly Route[] = [
     },
     answers: {
       200: { description: "The models, in one body that the official SDKs read", schema: ModelListSchema },
+      304: { description: "The client has them already, by its `If-None-Match`" },
     },
     errors: [400, 404],
     handle(context) {
-      const { services, query } = context;
+      const { services, query, request } = context;
       if (query.has("client_version")) throw noCodexList();
       const { catalog } = services.relay.offer();
-      const models = listModels(catalog, viewerOf(context), readModelPage(query), services.publicUrl());
-      return respondLong(context, models);
+      const [caller, page] = [viewerOf(context), readModelPage(query)];
+      const { body, etag } = writtenList(catalog, caller, page, () =>
+        JSON.stringify(listModels(catalog, caller, page, services.publicUrl())),
+      );
+      const headers = { etag, "cache-control": "private, no-cache" };
+      if (isKnown(request.headers, etag)) return new Response(null, { status: 304, headers });
+      return respondWhole(context, body, headers);
     },
   },
   {

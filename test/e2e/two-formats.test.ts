@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startGateway, type Json, type TestGateway } from "../gateway/gateway.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
@@ -70,4 +70,58 @@ test("a request is relayed in its own format, at that format's address and with 
 
 test("a route that names one format is translated to it", async () => {
   expect(await ask("/api/v1/chat/completions", "two/one")).toEqual(["messages", "/one/v1/messages", "k"]);
+});
+
+describe("a second route in another format serves what the first could not, for what was held", () => {
+  const TOOL = { name: "look", description: "Looks it up.", schema: { type: "object", properties: {} } };
+  const { name, description, schema } = TOOL;
+  const ASKED = {
+    "/api/v1/chat/completions": {
+      max_tokens: 9,
+      messages: TURN,
+      tools: [{ type: "function", function: { name, description, parameters: schema } }],
+    },
+    "/api/v1/messages": {
+      max_tokens: 9,
+      messages: TURN,
+      tools: [{ name, description, input_schema: schema }],
+    },
+    "/api/v1/responses": {
+      max_output_tokens: 16,
+      input: TURN,
+      tools: [{ type: "function", name, description, parameters: schema }],
+    },
+  };
+
+  for (const [first, second] of [
+    ["chat", "messages"],
+    ["messages", "chat"],
+  ] as const)
+    for (const [endpoint, body] of Object.entries(ASKED))
+      test(`${endpoint}: ${first}, then ${second}`, async () => {
+        const other = await startGateway({
+          settings: `
+providers:
+  chat:
+    base_url: "${double.url}/chat/v1"
+    api_key: k
+    models: [{ id: t/model, upstream_id: up, prices: { input: 1, output: 2 } }]
+  messages:
+    protocol: messages
+    base_url: "${double.url}/messages"
+    api_key: k
+    models: [{ id: t/other, upstream_id: up, prices: { input: 1, output: 2 } }]
+routing: { attempts: 2, models: { t/model: { routes: [{ provider: ${first}, upstream_id: up }, { provider: ${second}, upstream_id: up }] } } }
+`,
+        });
+        double.reset();
+        double.handle(({ target }) => {
+          if (target.startsWith(`/${first}/`)) return jsonAnswer(503, {});
+          return jsonAnswer(200, second === "messages" ? MESSAGE : CHAT);
+        });
+        const response = await other.post(endpoint, { model: "t/model", ...body });
+        expect(await response.text()).toContain(second);
+        expect(double.requests.map(({ target }) => target.split("/")[1])).toEqual([first, second]);
+        await other.close();
+      });
 });

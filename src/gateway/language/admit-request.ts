@@ -161,17 +161,22 @@ async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): 
   const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice);
   const first = ordered[0] as Destination;
   const destination = input.compacts === true ? compactingAt(first) : first;
-  const admission = await admitWay(asked, destination);
+  const admission = await admitWay(asked, destination, ordered);
   return { ways: input.compacts === true ? [destination] : ordered, admission, warnings };
 }
 
-async function admitWay(asked: Asked, destination: Destination): Promise<Admission> {
+async function admitWay(
+  asked: Asked,
+  destination: Destination,
+  ways: readonly Destination[],
+): Promise<Admission> {
   const { services, input, request } = asked;
   const recalling = recalledFor(asked, destination);
   const target = recalling instanceof Promise ? await recalling : recalling;
   const aimed = request.aimAt({ spoken: destination.spoken.id, target });
   const demand = aimed instanceof Promise ? await aimed : aimed;
-  const admission = admit(destination, input.protocol.id, demand, services.clock.nowMs());
+  const hasOtherFormats = ways.length > 1 && ways.some(({ spoken }) => spoken.id !== destination.spoken.id);
+  const admission = admit(destination, input.protocol.id, demand, services.clock.nowMs(), hasOtherFormats);
   // What the target cannot take is a 400, and that comes before the 429 and the 402.
   const written = request.write();
   if (written instanceof Promise) await written;
@@ -180,7 +185,7 @@ async function admitWay(asked: Asked, destination: Destination): Promise<Admissi
 
 /** The leg, with the request aimed at it: others were tried behind it. */
 async function aimedAgain(asked: Asked, leg: Leg): Promise<Leg> {
-  return { ...leg, admission: await admitWay(asked, leg.admission) };
+  return { ...leg, admission: await admitWay(asked, leg.admission, leg.ways) };
 }
 
 const READINGS = Object.fromEntries(

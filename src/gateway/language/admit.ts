@@ -12,7 +12,7 @@ import { type SpokenWay, wayTo } from "../../providers/spoken.ts";
 import { findModel, noLiveProvider } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
 import { calledWays, type CalledWay } from "../routing/ways.ts";
-import { inputReads, mostInput } from "./admit-input.ts";
+import { inputReads, mostBeyond, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "../media-tokens.ts";
 
 /** How a model is reached: by a route of it, with one of the provider's credentials. */
@@ -123,13 +123,15 @@ function newDestinations(
 
 /**
  * Decides whether a request of that demand is served there, and the most it can cost. Throws a 400 that says what is
- * wrong with what is asked of the model; never asks anything outside the process.
+ * wrong with what is asked of the model; never asks anything outside the process. Where the model has ways of
+ * `hasOtherFormats`, the amount has room for the request in their words.
  */
 export function admit(
   destination: Destination,
   protocol: ProtocolId,
   demand: Demand,
   nowMs: number,
+  hasOtherFormats = false,
 ): Admission {
   const { model, spoken, target, provider, upstreamId, key, route, credential, failsAsAsked } = destination;
   checkInputs(model, demand, protocol);
@@ -137,7 +139,10 @@ export function admit(
   const media = mediaTokens(model, demand);
   checkContext(model, demand.textTokens.expected, protocol);
   const plan = pricePlan(model, nowMs);
-  const { amount, elastic } = quote(model, demand, media.ceiling, plan);
+  const { amount, elastic } = quote(model, demand, plan, {
+    mediaCeiling: media.ceiling,
+    hasOtherFormats,
+  });
   // Written out, not spread: this is made for each request.
   return {
     model,
@@ -229,10 +234,11 @@ function checkContext(model: Model, expected: number, protocol: ProtocolId): voi
 function quote(
   model: Model,
   demand: Demand,
-  mediaCeiling: number,
   plan: PricePlan,
+  { mediaCeiling, hasOtherFormats }: { readonly mediaCeiling: number; readonly hasOtherFormats: boolean },
 ): Pick<Admission, "amount" | "elastic"> {
-  const input = mostInput(model, demand, mediaCeiling);
+  const sent = mostInput(model, demand, mediaCeiling);
+  const input = hasOtherFormats ? sent + mostBeyond(sent) : sent;
   const inputCost =
     BigInt(input) * plan.dearest(inputBuckets(demand), input) +
     (demand.webSearches === 0 ? 0n : BigInt(demand.webSearches) * plan.dearest(["web_search"], input));

@@ -109,10 +109,12 @@ test("as many timers wait as before, once requests of all kinds of ends are over
   };
   await ask();
   const before = await settled();
-  const count = LONG ? 2_000 : 200;
-  await Promise.all(Array.from({ length: count }, ask));
+  // Clients and gateway share one process here, and the runtime asks for 256 answers at a time in each.
+  const atOnce = 200;
+  for (let rounds = LONG ? 10 : 1; rounds > 0; rounds -= 1)
+    await Promise.all(Array.from({ length: atOnce }, ask));
   // Those that the gateway sets again and again may be on their way.
-  expect(await settled()).toBeLessThan(before + count / 20);
+  expect(await settled()).toBeLessThan(before + atOnce / 20);
   await gateway.close();
   await double.close();
 });

@@ -262,6 +262,24 @@ describe("bounds of retrying", () => {
     expect((await gateway.chat(BODY)).status).toBe(200);
   });
 
+  test("a request that tries a way again, and waits for its answer, does not keep others from it for long", async () => {
+    const ask = () => gateway.chat({ ...BODY, model: "t/dear" });
+    second.handle(() => jsonAnswer(502, {}));
+    for (let i = 0; i < 5; i += 1) await ask();
+    await clock.advance(1_100);
+    const { promise, resolve } = Promise.withResolvers<Answer>();
+    second.handle(() => promise);
+    const slow = ask();
+    await second.waitForRequest(6);
+    second.handle(() => GOOD);
+    expect((await ask()).status).toBe(503);
+    await clock.advance(1_000);
+    expect((await ask()).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+    resolve(GOOD);
+    expect((await slow).status).toBe(200);
+  });
+
   test("a pause that the only way asks for is waited for, where it is short", async () => {
     let count = 0;
     const limited = jsonAnswer(429, {}, { headers: [["retry-after", "2"]] });

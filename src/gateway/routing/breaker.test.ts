@@ -12,11 +12,12 @@ function breakerOf({ failures = 3, ms = 10_000, jitter = 0 } = {}) {
   const end = (began: number, how: CallEnd): void => breaker.end(began, how, nowMs, terms);
   return {
     breaker,
+    begin: (): number => breaker.begin(nowMs),
     end,
     pass: (ms: number): void => void (nowMs += ms),
     waitMs: (): number => breaker.waitMs(nowMs),
     /** A call that ends at once. */
-    call: (how: CallEnd): void => end(breaker.begin(), how),
+    call: (how: CallEnd): void => end(breaker.begin(nowMs), how),
   };
 }
 
@@ -36,25 +37,44 @@ describe("a breaker", () => {
   });
 
   test("lets one call through when its time is over, and closes when that succeeds", () => {
-    const { breaker, call, end, pass, waitMs } = breakerOf({ failures: 1 });
+    const { breaker, begin, call, end, pass, waitMs } = breakerOf({ failures: 1 });
     call("failed");
     pass(9_999);
     expect(waitMs()).toBe(1);
     pass(1);
     expect([breaker.isOpen, waitMs()]).toEqual([true, 0]);
-    const probe = breaker.begin();
+    const probe = begin();
     expect(waitMs()).toBe(1_000);
-    pass(30_000);
+    pass(8_000);
     expect(waitMs()).toBe(1_000);
     end(probe, "ok");
     expect([breaker.isOpen, breaker.failures, waitMs()]).toEqual([false, 0, 0]);
   });
 
-  test("lets another call through when the one before has told nothing", () => {
-    const { breaker, call, end, pass, waitMs } = breakerOf({ failures: 1 });
+  test("lets another one through when the one before has told nothing for as long as it was open", () => {
+    const { breaker, begin, call, end, pass, waitMs } = breakerOf({ failures: 1 });
     call("failed");
     pass(10_000);
-    end(breaker.begin(), "neutral");
+    call("failed");
+    pass(20_000);
+    const slow = begin();
+    pass(19_999);
+    expect(waitMs()).toBe(1);
+    pass(1);
+    expect([breaker.isOpen, waitMs()]).toEqual([true, 0]);
+    const other = begin();
+    expect(waitMs()).toBe(1_000);
+    end(other, "ok");
+    expect([breaker.isOpen, waitMs()]).toEqual([false, 0]);
+    end(slow, "neutral");
+    expect([breaker.isOpen, breaker.failures]).toEqual([false, 0]);
+  });
+
+  test("lets another call through when the one before has told nothing", () => {
+    const { breaker, call, pass, waitMs } = breakerOf({ failures: 1 });
+    call("failed");
+    pass(10_000);
+    call("neutral");
     expect([breaker.isOpen, waitMs()]).toEqual([true, 0]);
   });
 
@@ -120,13 +140,13 @@ describe("a breaker", () => {
   });
 
   test("does not listen to calls that began before it opened", () => {
-    const { breaker, call, end, pass, waitMs } = breakerOf({ failures: 1 });
-    const [slow, slower] = [breaker.begin(), breaker.begin()];
+    const { begin, call, end, pass, waitMs } = breakerOf({ failures: 1 });
+    const [slow, slower] = [begin(), begin()];
     call("failed");
     end(slow, "ok");
     expect(waitMs()).toBe(10_000);
     pass(10_000);
-    const probe = breaker.begin();
+    const probe = begin();
     end(slower, "failed");
     expect(waitMs()).toBe(1_000);
     end(probe, "ok");

@@ -4,7 +4,9 @@ import type { RoutingSettings } from "./settings.ts";
 
 /**
  * Keeps calls from a credential that fails. It is open after some failures in a row, or one refusal. When that time is
- * over it is half-open: one call is let through, which closes it or opens it again.
+ * over it is half-open: one call is let through, which closes it or opens it again. A call that has told nothing for as
+ * long as the breaker was open lets another through: an answer may take minutes, and a provider that is back is not to
+ * be refused for so long.
  */
 export interface Breaker {
   /** In a row. */
@@ -16,7 +18,7 @@ export interface Breaker {
   /** How long until a call may be made; 0 is now. */
   waitMs(nowMs: number): number;
   /** A call begins, where `waitMs` is 0. What this gives has to be told when the call ends. */
-  begin(): number;
+  begin(nowMs: number): number;
   /** How often it has opened. */
   readonly count: number;
   /** A call has ended, or a probe that noted `count` at its start. What began before the breaker opened changes nothing. */
@@ -38,7 +40,7 @@ export interface BreakerTerms {
 /** A breaker that opens again is open for twice as long, up to this or to the operator's setting. */
 const MOST_OPEN_MS = 30_000;
 
-/** Nobody knows when the call ends that tries an open breaker: ask again after this long. */
+/** Nobody knows when the call ends that tries an open breaker: ask again after this long at the most. */
 const PROBING_MS = 1_000;
 
 /** A closed breaker. */
@@ -47,6 +49,8 @@ export function createBreaker(): Breaker {
   let failures = 0;
   let isOpen = false;
   let isProbing = false;
+  /** By then the call that tries it should have told something. */
+  let probeUntilMs = 0;
   return {
     get failures() {
       return failures;
@@ -63,10 +67,14 @@ export function createBreaker(): Breaker {
     waitMs(nowMs) {
       if (!isOpen) return 0;
       const waitMs = Math.max(0, pause.untilMs - nowMs);
-      return waitMs === 0 && isProbing ? PROBING_MS : waitMs;
+      if (waitMs > 0 || !isProbing) return waitMs;
+      return Math.min(PROBING_MS, Math.max(0, probeUntilMs - nowMs));
     },
-    begin() {
-      if (isOpen) isProbing = true;
+    begin(nowMs) {
+      if (isOpen) {
+        isProbing = true;
+        probeUntilMs = nowMs + pause.lengthMs;
+      }
       return pause.count;
     },
     end(began, end, nowMs, { settings: { breakerFailures, breakerMs }, random }) {

@@ -330,7 +330,7 @@ class OpenPlace implements Place {
   constructor(parts: HealthParts, way: WayHealth) {
     this.#parts = parts;
     this.#way = way;
-    this.#began = way.credential.breaker.begin();
+    this.#began = way.credential.breaker.begin(parts.clock.steadyMs());
     this.#wayBegan = way.pause.count;
     this.#routeBegan = way.route.pause.count;
   }

@@ -5,6 +5,8 @@ export interface Pause {
   /** How many pauses there were. A call notes it at its start: with another number it began before the last pause. */
   readonly count: number;
   readonly untilMs: number;
+  /** Of the last that began, without its jitter; 0 after `reset`. */
+  readonly lengthMs: number;
   begin(nowMs: number, lengths: PauseLengths, random: Random): void;
   /** A pause of a length that somebody asked for. It never ends an earlier one sooner. */
   atLeast(nowMs: number, lengthMs: number): void;
@@ -32,6 +34,9 @@ export function createPause(): Pause {
     },
     get untilMs() {
       return untilMs;
+    },
+    get lengthMs() {
+      return lastMs;
     },
     begin(nowMs, { firstMs, mostMs }, random) {
       count += 1;

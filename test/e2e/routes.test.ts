@@ -144,6 +144,8 @@ describe("what a provider may have done is not asked for again", () => {
     ["a 504", jsonAnswer(504, {}), 504],
     ["a reset after the request", resetAt(GOOD, "start"), 502],
     ["an answer that is none", jsonAnswer(200, { choices: "x" }), 502],
+    ["a good status with a limit of the rate in it", jsonAnswer(200, { error: { code: 429 } }), 503],
+    ["a good status with a refused credential in it", jsonAnswer(200, { error: { code: 401 } }), 502],
     ["a 400", jsonAnswer(400, { error: { message: "No." } }), 400],
     ["a 413", jsonAnswer(413, {}), 400],
     ["a 451", jsonAnswer(451, {}), 400],

@@ -89,15 +89,6 @@ const ROWS: readonly Row[] = [
     more: { status: 429, opens: true },
   },
   {
-    name: "a balance that is used up, within a plain 200",
-    error: said({ message: "x", type: "base_resp", code: "base_resp:1008", status: 402 }),
-    answer: PLAIN,
-    reason: "credential_refused",
-    where: "other_credential",
-    blame: "credential",
-    more: { status: 402, opens: true },
-  },
-  {
     name: "404",
     error: refusal(404),
     answer: at(404),
@@ -260,6 +251,14 @@ const UNSAFE: readonly (Omit<Row, "where" | "blame"> & { readonly by: UnsafeRetr
     by: "bad_answer",
     more: { status: 500 },
   },
+  {
+    name: "a limit of the rate within a plain 200",
+    error: said({ message: "x", code: 429 }),
+    answer: PLAIN,
+    reason: "rate_limited",
+    by: "bad_answer",
+    more: { status: 429, cools: true },
+  },
 ];
 
 describe("where the next attempt may be made, and who is to blame", () => {
@@ -290,6 +289,23 @@ describe("where the next attempt may be made, and who is to blame", () => {
         result,
       });
     });
+
+  test("a balance that is used up, within a plain 200: nowhere, unless the operator allows bad_answer", () => {
+    const failure = readFailure(
+      said({ message: "x", type: "base_resp", code: "base_resp:1008", status: 402 }),
+      PLAIN,
+    );
+    const allowed = new Set(["bad_answer"] as const);
+    for (const [unsafeRetries, where] of [
+      [SAFE.unsafeRetries, "nowhere"],
+      [allowed, "other_credential"],
+    ] as const)
+      expect(retryOf(failure, { ...SAFE, unsafeRetries })).toMatchObject({
+        reason: "credential_refused",
+        where,
+        result: { blame: "credential", opens: true },
+      });
+  });
 
   test("408 and 425 are retried once", () => {
     for (const status of [408, 425])

@@ -105,7 +105,9 @@ export function retryOf(failure: Failure, { unsafeRetries, retries, random }: Re
   const { status, retryAfterMs } = failure;
   const reason = reasonOf(failure);
   const { blame, where: safeWhere, opens, cools, once, unsafe }: Rule = RULES[reason];
-  const isAllowed = unsafe === undefined ? once !== true || retries === 0 : unsafeRetries.has(unsafe);
+  // What a good status came with may be paid for, whatever it says.
+  const risk = failure.how === "error_body" ? "bad_answer" : unsafe;
+  const isAllowed = (once !== true || retries === 0) && (risk === undefined || unsafeRetries.has(risk));
   const where = isAllowed ? safeWhere : "nowhere";
   const waitMs = retryAfterMs ?? fraction(random) * Math.min(MOST_BACKOFF_MS, BACKOFF_MS * 2 ** retries);
   return {

@@ -98,10 +98,11 @@ describe("GET /admin/v1/routes", () => {
       new Set(["language", "embedding", "image", "video"]),
     );
     const { models } = gateway.services.offer().catalog;
+    const cached = new Set(models.filter(({ prices }) => prices.cache_read).map(({ id }) => id));
     expect(new Set(rows.map(({ model }) => model))).toEqual(new Set(models.map(({ id }) => id)));
     for (const { category, formats, by, sticky, fallback, model, ...row } of rows) {
       expect(formats.length > 0).toBe(category === "language");
-      if (model !== MODEL) expect([by, sticky, fallback]).toEqual(["order", false, []]);
+      if (model !== MODEL) expect([by, sticky, fallback]).toEqual(["order", cached.has(model), []]);
       expect(row).toMatchObject(unused);
     }
   });

@@ -550,6 +550,21 @@ test("of what several requests have in common the same way is asked, while its p
   await other.close();
 });
 
+test("and so it is of a model with a price for cached input, by each of its provider's credentials", async () => {
+  const cached = settings().replaceAll("input: 0.5, output: 1", "input: 0.5, output: 1, cache_read: 0.1");
+  const other = await startGateway({ settings: cached, environment: ENVIRONMENT, clock });
+  first.handle(() => GOOD);
+  const ask = (text: string) =>
+    other.chat({ ...BODY, model: "t/cheap", messages: [{ role: "user", content: text }] });
+  for (let i = 0; i < 8; i += 1) await ask("The same beginning");
+  expect(new Set(calls()).size).toBe(1);
+  for (let i = 0; i < 20; i += 1) await ask(`Another beginning ${i}`);
+  expect(new Set(calls()).size).toBe(2);
+  const { json } = await other.admin("GET", "/routes?model=t/cheap");
+  expect(json.data.map(({ sticky }: Json) => sticky)).toEqual([true, true]);
+  await other.close();
+});
+
 test("a stream in another format ends as its own caller knows it, whichever way served", async () => {
   first.handle(() => jsonAnswer(503, {}));
   second.handle(() => sseAnswer(chatStream({ words: ["Hello."], usage: USAGE })));

@@ -14,10 +14,16 @@ const credentials = ["ONE", "TWO"].map((name) => ({ name, protocols: [spoken] })
 const OFFER = {
   catalog: {
     models: [
-      { id: "a/m", category: "language", routes: [{ provider: "p", upstreamId: "m" }] } as unknown as Model,
+      {
+        id: "a/m",
+        category: "language",
+        prices: {},
+        routes: [{ provider: "p", upstreamId: "m" }],
+      } as unknown as Model,
       {
         id: "a/n",
         category: "language",
+        prices: {},
         routes: [
           { provider: "gone", upstreamId: "n" },
           { provider: "p", upstreamId: "n" },

@@ -3,7 +3,7 @@ import type { Credential, MediaProvider, Provider } from "../../providers/provid
 import type { Offer } from "../offer.ts";
 import type { State, WaySnapshot } from "../routing/health.ts";
 import { wayKey } from "../routing/offered-ways.ts";
-import { AS_LISTED } from "../routing/routing.ts";
+import { routingOf } from "../routing/routing.ts";
 import type { WayKey } from "../routing/way-key.ts";
 import { type FilterParts, unknown } from "./filters.ts";
 
@@ -104,7 +104,7 @@ function nameOf({ model, provider, upstreamId, credential, media }: WayKey): str
 }
 
 function viewOf({ model, route, credential }: OfferedWay, way: WaySnapshot): RouteView {
-  const { by, sticky, fallback } = model.routing ?? AS_LISTED;
+  const { by, sticky, fallback } = routingOf(model);
   const isLanguage = model.category === "language";
   const spoken = isLanguage ? (credential.protocols ?? []) : [];
   return {

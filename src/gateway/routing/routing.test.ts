@@ -43,6 +43,14 @@ test("a model that is set so keeps to the way that served", () => {
   expect([first(), first({ ...sticky, sticky: false }), first(sticky)]).toEqual(["dear", "dear", "cheap"]);
 });
 
+test("a model of which the operator says nothing keeps to it where a cached prompt has a price of its own", () => {
+  const { routing, model } = routingOf();
+  const { prices } = readPrices({ input: 2, output: 2, cache_read: 1 });
+  routing.served(1, { model: "a/m", provider: "cheap", upstreamId: "m", credential: "" });
+  const [first] = routing.order(WAYS, { ...model(), prices }, { stickyKey: 1 });
+  expect(first?.key.provider).toBe("cheap");
+});
+
 test("what calls tell decides the order", () => {
   const { routing, model } = routingOf();
   const place = routing.health.admit({ model: "a/m", provider: "dear", upstreamId: "m", credential: "" }, {});

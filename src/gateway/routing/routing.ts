@@ -1,11 +1,11 @@
-import type { Model, RouteOrder } from "../../core/model.ts";
+import type { Model, RouteOrder, Routing as ModelRouting } from "../../core/model.ts";
 import type { Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { createHealth, type Health } from "./health.ts";
 import type { WayKey } from "./way-key.ts";
 import { createWayOrder, type OrderTerms, type Way } from "./order.ts";
 import { createRetryBudget, type RetryBudget } from "./retry-budget.ts";
-import type { RoutingSettings } from "./settings.ts";
+import { isStickyByItself, type RoutingSettings } from "./settings.ts";
 
 /** How requests of this process find their way to providers. */
 export interface Routing {
@@ -47,7 +47,7 @@ export function createRouting(parts: RoutingParts): Routing {
     random,
     settings,
     order(ways, model, terms = {}) {
-      const { routing = AS_LISTED } = model;
+      const routing = routingOf(model);
       const asked = terms.by === undefined ? routing : { ...routing, by: terms.by };
       return order.of(ways, { ...terms, routing: asked, model });
     },
@@ -55,5 +55,10 @@ export function createRouting(parts: RoutingParts): Routing {
   };
 }
 
-/** Of a model without a setting of its own. */
-export const AS_LISTED: Required<Model>["routing"] = { by: "order", sticky: false, fallback: [] };
+/** How requests for a model find their route: as the operator says, else as its routes are listed. */
+export function routingOf({ routing, prices }: Pick<Model, "routing" | "prices">): ModelRouting {
+  return routing ?? (isStickyByItself({ prices }) ? STICKY : AS_LISTED);
+}
+
+const AS_LISTED: ModelRouting = { by: "order", sticky: false, fallback: [] };
+const STICKY: ModelRouting = { ...AS_LISTED, sticky: true };

@@ -183,8 +183,13 @@ export function routed(models: readonly Model[], settings: RoutingSettings): rea
   });
 }
 
+/** Whether requests that begin alike pay less where the last one was: the operator need not say so. */
+export function isStickyByItself({ prices }: Pick<Model, "prices">): boolean {
+  return prices.cache_read !== undefined;
+}
+
 function withRouting(model: Model, { by, sticky, fallback, routes }: ModelRouting): Model {
-  const routing = { by, sticky: sticky ?? model.prices.cache_read !== undefined, fallback };
+  const routing = { by, sticky: sticky ?? isStickyByItself(model), fallback };
   return routes === undefined
     ? { ...model, routing }
     : { ...model, routing, routes: routes.map((route) => namedRoute(model, route)) };

@@ -4,7 +4,7 @@ import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts
 import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream, chatStreamAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import { resetAt } from "../upstream/faults.ts";
+import { longContentLength, resetAt } from "../upstream/faults.ts";
 
 // A model with two routes, of which the first has two credentials: which failure is answered by which other way, what is
 // charged for it, and when nothing is sent again.
@@ -322,11 +322,16 @@ describe("bounds of retrying", () => {
     return json.data[0].state === "cooling";
   }
 
-  test("and not where it is long", async () => {
-    second.handle(() => jsonAnswer(429, {}, { headers: [["retry-after", "20"]] }));
-    const response = await gateway.chat({ ...BODY, model: "t/dear" });
-    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "20"]);
-    expect(calls()).toEqual(["second-1"]);
+  test("and not where it is long, whether or not the rest of the refusal comes", async () => {
+    const limited = jsonAnswer(429, { error: "Slow down." }, { headers: [["retry-after", "20"]] });
+    for (const answer of [limited, longContentLength(limited)]) {
+      second.reset();
+      second.handle(() => answer);
+      const response = await gateway.chat({ ...BODY, model: "t/dear" });
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "20"]);
+      expect(calls()).toEqual(["second-1"]);
+      await clock.advance(20_000);
+    }
   });
 });
 

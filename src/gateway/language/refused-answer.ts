@@ -33,10 +33,22 @@ export async function refusalOf(
     leave(answer);
     return noAnswer();
   }
-  const body = await answer.readAll(MAX_REFUSAL_BYTES);
+  const body = await bodyOf(answer, isGood);
   // It may be the whole answer, of a server that does not stream: the work was done.
   if (isGood && !hasError(body)) return noAnswer();
   return protocol.readRefusal({ status, body, retryAfter }, context);
+}
+
+const NO_BODY = new Uint8Array(0);
+
+/** What a refusal says; nothing where its body breaks off or is too large: its status and its headers say enough. */
+async function bodyOf(answer: UpstreamAnswer, isGood: boolean): Promise<Uint8Array> {
+  try {
+    return await answer.readAll(MAX_REFUSAL_BYTES);
+  } catch (error) {
+    if (!isGood && error instanceof GatewayError && error.kind === "upstream_error") return NO_BODY;
+    throw error;
+  }
 }
 
 function noAnswer(): GatewayError {

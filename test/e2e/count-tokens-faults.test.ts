@@ -3,6 +3,7 @@ import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, type Json, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { type Answer, jsonAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
+import { messageAnswer } from "../upstream/messages-bytes.ts";
 import { redirectTo, resetAt, stallAt } from "../upstream/faults.ts";
 import { openRawClient } from "../upstream/raw-client.ts";
 
@@ -25,7 +26,7 @@ let gateway: TestGateway;
 async function start(settings?: string): Promise<void> {
   gateway = await startGateway({
     anthropic: double.url,
-    environment: { GEMINI_API_KEY: UPSTREAM_KEY, GEMINI_BASE_URL: double.url },
+    environment: { GEMINI_API_KEY: UPSTREAM_KEY, GEMINI_BASE_URL: double.url, SECOND_KEY },
     clock,
     credits: 0,
     ...(settings === undefined ? {} : { settings }),
@@ -37,6 +38,13 @@ async function open(): Promise<void> {
   double = await startUpstreamDouble();
   await start();
 }
+
+const SECOND_KEY = "sk-second-0123456789";
+const TWO_CREDENTIALS = `
+providers: { anthropic: { credentials: [{ env: SECOND_KEY }] } }
+routing:
+  models: { anthropic/claude-haiku-4.5: { sticky: false, routes: [{ provider: anthropic }] } }
+`;
 
 async function close(): Promise<void> {
   await gateway.close();
@@ -184,6 +192,33 @@ describe("a provider that is slow", () => {
     await double.waitForRequest(1);
     gateway.services.endCalls();
     expect(await asked).toMatchObject({ status: 200, own: true });
+  });
+});
+
+describe("a credential that its provider does not accept", () => {
+  beforeEach(open);
+  afterEach(close);
+
+  test("is not asked to count, and where there is no other nobody is", async () => {
+    await gateway.close();
+    await start(TWO_CREDENTIALS);
+    await gateway.admin("POST", `/accounts/${gateway.accountId}/credits`, { amount: 100, reason: "test" });
+    const refused = new Set([UPSTREAM_KEY]);
+    double.handle((request) => {
+      if (refused.has(request.header("x-api-key") ?? "")) return jsonAnswer(401, {});
+      return request.target.endsWith("count_tokens") ? GOOD : messageAnswer();
+    });
+    const ask = () => gateway.post("/api/v1/messages", { ...messagesBody, max_tokens: 9 });
+    expect((await ask()).status).toBe(200);
+    double.reset();
+    double.handle(() => GOOD);
+    expect(await countMessages()).toMatchObject({ own: false, tokens: 14 });
+    expect(double.requests.map((request) => request.header("x-api-key"))).toEqual([SECOND_KEY]);
+    double.handle(() => jsonAnswer(401, {}));
+    expect((await ask()).status).toBe(502);
+    const before = double.requests.length;
+    expect(await countMessages()).toMatchObject({ status: 200, own: true });
+    expect(double.requests).toHaveLength(before);
   });
 });
 

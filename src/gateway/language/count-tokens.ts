@@ -19,7 +19,8 @@ import type { Offer } from "../offer.ts";
 import type { ReadRequest } from "../reading/read-request.ts";
 import type { Reader } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
-import { checkInputs, waysTo } from "./admit.ts";
+import type { Health } from "../routing/health.ts";
+import { checkInputs, type Destination, waysTo } from "./admit.ts";
 import { withNamed } from "./kept-state.ts";
 import { ownCount } from "./own-count.ts";
 import { ClientGone } from "./client-gone.ts";
@@ -29,6 +30,7 @@ import { clientHeaders } from "./candidates.ts";
 /** What counting needs. It sees no ledger: nothing is held, charged or written down for it. */
 export interface CountServices extends Pick<CallServices, "live" | "carrierSecret"> {
   readonly clock: Clock;
+  readonly routing: { readonly health: Pick<Health, "look"> };
   /** The models and providers of this moment. */
   offer(): Offer;
   /** Of counts that providers are asked for, and of nothing else. */
@@ -121,8 +123,10 @@ async function countFor(
   const { counter, record } = input;
   const { id: format } = counter.protocol;
   if (model.formats[format] === undefined) return estimate(input, model, request, NOT_ITS_FORMAT);
-  const [way] = waysTo(offer, model, format);
-  if (way === undefined) return estimate(input, model, request, NOT_ITS_FORMAT);
+  // A count costs a provider next to nothing, so only an open breaker keeps it from a way.
+  const isOpen = ({ key }: Destination): boolean => services.routing.health.look(key).state === "open";
+  const way = waysTo(offer, model, format).find((each) => !isOpen(each));
+  if (way === undefined) return estimate(input, model, request, NOT_COUNTED);
   const { provider, spoken } = way;
   record.note({ provider: provider.id });
   if (spoken.id !== format) return estimate(input, model, request, NOT_ITS_FORMAT, provider);

@@ -2,6 +2,7 @@ import type { Caller } from "../../core/caller.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
 import type { Handover } from "../../core/handover.ts";
+import type { Model } from "../../core/model.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
@@ -58,9 +59,8 @@ export async function embed(relay: RelayServices, input: EmbedInput): Promise<Em
     const request = await services.reader.readEmbeddings(input.body, { asked, signal });
     const { model, warnings } = findModel(offer.catalog, caller, request.model, "embedding");
     const by = orderAsked(caller, input.headers);
-    const ways = services.routing.order(embeddingWays(offer, model), model, { by });
-    const admission = admitEmbeddings(model, ways[0] as EmbeddingWay, request, services.clock.nowMs());
-    return { request, ways, admission, warnings };
+    const ordered = services.routing.order(embeddingWays(offer, model), model, { by });
+    return { request, warnings, ...admitByAny(model, ordered, request, services.clock.nowMs()) };
   });
   const { admission } = admitted;
   record.note({ model: admission.model.id, provider: admission.provider.id });
@@ -80,6 +80,25 @@ export async function embed(relay: RelayServices, input: EmbedInput): Promise<Em
   } catch (error) {
     throw withHeaders(toGatewayError(error), headers());
   }
+}
+
+/** By the first way that takes it, and those behind that. Throws what the first of all says, where none does. */
+function admitByAny(
+  model: Model,
+  ordered: readonly EmbeddingWay[],
+  request: EmbeddingRequest,
+  nowMs: number,
+): Pick<AdmittedEmbeddings, "ways" | "admission"> {
+  let refusal: unknown;
+  for (const [i, way] of ordered.entries()) {
+    try {
+      return { ways: ordered.slice(i), admission: admitEmbeddings(model, way, request, nowMs) };
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error;
+      refusal ??= error;
+    }
+  }
+  throw refusal;
 }
 
 /** A request for embeddings that nothing speaks against but what it costs. */

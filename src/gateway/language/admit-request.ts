@@ -155,14 +155,28 @@ async function admitFallbacks(
   return others.length === 0 ? [first] : [await aimedAgain(asked, first), ...others];
 }
 
-/** One model, by the first of its ways. Throws a 400 for what cannot be asked of it. */
+/** One model, by the first of its ways that can be asked for all of it. Throws a 400 for what cannot be asked of it. */
 async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): Promise<Leg> {
   const { services, input, choice } = asked;
   const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice);
-  const first = ordered[0] as Destination;
-  const destination = input.compacts === true ? compactingAt(first) : first;
-  const admission = await admitWay(asked, destination, ordered);
-  return { ways: input.compacts === true ? [destination] : ordered, admission, warnings };
+  if (input.compacts === true) {
+    const destination = compactingAt(ordered[0] as Destination);
+    return { ways: [destination], admission: await admitWay(asked, destination, ordered), warnings };
+  }
+  let left = ordered;
+  let refusal: GatewayError | undefined;
+  for (let [way] = left; way !== undefined; [way] = left) {
+    try {
+      return { ways: left, admission: await admitWay(asked, way, left), warnings };
+    } catch (error) {
+      if (!isOfModelAlone(error)) throw error;
+      // The state of providers must not turn a good request into a bad one: another way may take it, now or soon.
+      refusal ??= error;
+      const { target } = way;
+      left = left.filter((other) => other.target !== target);
+    }
+  }
+  throw refusal;
 }
 
 async function admitWay(

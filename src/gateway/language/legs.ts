@@ -18,26 +18,24 @@ export interface Quote {
   readonly elastic: ElasticOutput | undefined;
 }
 
-/** Credit that covers the request whichever of the models serves it. */
-export function dearestQuote([first, ...others]: readonly [Leg, ...Leg[]]): Quote {
-  let quote: Quote = first.admission;
-  for (const { admission } of others) quote = dearer(quote, admission);
-  return quote;
+/**
+ * Credit that covers the request whichever of the models serves it: the most that one of them needs, and elastic up to
+ * the most that one of them can use. Which of it is output is another part for each.
+ */
+export function dearestQuote(legs: readonly [Leg, ...Leg[]]): Quote {
+  if (legs.length === 1) return legs[0].admission;
+  const most = (of: (quote: Quote) => bigint): bigint =>
+    legs.map(({ admission }) => of(admission)).reduce((a, b) => (a > b ? a : b));
+  const amount = most((each) => withOutput(each, each.elastic?.floorTokens));
+  const tokenPrice = most(({ elastic }) => elastic?.tokenPrice ?? 0n);
+  const more = most((each) => withOutput(each, each.elastic?.maxTokens)) - amount;
+  if (more === 0n) return { amount, elastic: undefined };
+  const maxTokens = Number((more + tokenPrice - 1n) / tokenPrice);
+  return { amount, elastic: { tokenPrice, maxTokens, floorTokens: 0 } };
 }
 
-function dearer(a: Quote, b: Quote): Quote {
-  return {
-    amount: a.amount > b.amount ? a.amount : b.amount,
-    elastic: a.elastic && b.elastic ? roomier(a.elastic, b.elastic) : (a.elastic ?? b.elastic),
-  };
-}
-
-function roomier(a: ElasticOutput, b: ElasticOutput): ElasticOutput {
-  return {
-    tokenPrice: a.tokenPrice > b.tokenPrice ? a.tokenPrice : b.tokenPrice,
-    maxTokens: Math.max(a.maxTokens, b.maxTokens),
-    floorTokens: Math.max(a.floorTokens, b.floorTokens),
-  };
+function withOutput({ amount, elastic }: Quote, tokens = 0): MicroCredits {
+  return amount + BigInt(tokens) * (elastic?.tokenPrice ?? 0n);
 }
 
 /** Room in a hold for a way that it may not have been made for. */

@@ -29,10 +29,13 @@ export function readErrorObject(error: unknown, context: AnswerContext): Gateway
   return refusalError(readSaid({ error }, statusWithin(error)), context, null);
 }
 
-/** Whether the body of a 200 has an error in place of an answer. */
+/** Whether the body of a 200 has an error in place of an answer: not beside a text that was made. */
 export function hasError(body: Uint8Array): boolean {
   const said = parse(body);
-  return isJsonObject(said) && errorWithin(said) !== undefined;
+  if (!isJsonObject(said) || errorWithin(said) === undefined) return false;
+  return !objectsIn(said.choices).some(
+    ({ message }) => isJsonObject(message) && filledText(message.content) !== undefined,
+  );
 }
 
 /** An `error` (or a vendor's own sign of one) in the body of a 200; `undefined` when there is none. */

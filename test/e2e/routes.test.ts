@@ -195,6 +195,24 @@ describe("a stream", () => {
     expect(calls()).toEqual(["first-1"]);
   });
 
+  test("of which the provider gives its first words beside an error is not asked for again", async () => {
+    const choice = { index: 0, delta: { content: "Half" }, finish_reason: "error", error: { code: 429 } };
+    first.handle(() => sseAnswer(`data: ${JSON.stringify({ id: "c", choices: [choice] })}\n\n`));
+    second.handle(() => GOOD_STREAM);
+    expect((await gateway.chat({ ...BODY, stream: true })).status).toBe(502);
+    expect(calls()).toEqual(["first-1"]);
+    expect((await lastRow()).credit).toBe(0);
+  });
+
+  test("that is answered by a text as JSON, with an error beside it, is not asked for again", async () => {
+    const message = { role: "assistant", content: "Half" };
+    const choices = [{ index: 0, message, finish_reason: "error", error: { code: 503, message: "busy" } }];
+    first.handle(() => jsonAnswer(200, { id: "c", object: "chat.completion", choices, usage: USAGE }));
+    second.handle(() => GOOD_STREAM);
+    expect((await gateway.chat({ ...BODY, stream: true })).status).toBe(502);
+    expect(calls()).toEqual(["first-1"]);
+  });
+
   test("whose client was only kept waiting goes on elsewhere", async () => {
     const { promise, resolve } = Promise.withResolvers<Answer>();
     first.handle(() => promise);
@@ -212,6 +230,20 @@ describe("a stream", () => {
 });
 
 describe("bounds of retrying", () => {
+  test("the last call goes to a provider that was not asked yet", async () => {
+    const many = settings().replace("[{ env: FIRST_KEY_2 }]", "[{ env: FIRST_KEY_2 }, { env: FIRST_KEY_3 }]");
+    const other = await startGateway({
+      settings: many,
+      environment: { ...ENVIRONMENT, FIRST_KEY_3: "sk-first-3" },
+      clock,
+    });
+    first.handle(() => jsonAnswer(503, {}));
+    second.handle(() => GOOD);
+    expect((await other.chat(BODY)).status).toBe(200);
+    expect(calls()).toEqual(["first-1", "first-2", "second-1"]);
+    await other.close();
+  });
+
   test("three calls for one request, and the last refusal is the client's", async () => {
     first.handle(() => jsonAnswer(500, {}));
     second.handle(() => jsonAnswer(503, {}, { headers: [["retry-after", "7"]] }));
@@ -342,7 +374,7 @@ describe("another model serves", () => {
     const response = await gateway.chat({ ...BODY, model: "t/cheap", models: ["t/dear"] });
     const answer: Json = await response.json();
     expect([response.status, answer.model]).toEqual([200, "t/dear"]);
-    expect(response.headers.get("warning")).toContain("t/cheap failed, and t/dear serves");
+    expect(response.headers.get("warning")).toContain("t/cheap could not serve, and t/dear serves");
     // 10 tokens at 4 and 5 at 8 USD a million.
     expect(answer.credit).toBe(0.8);
     await gateway.settled();
@@ -405,7 +437,7 @@ describe("another model serves", () => {
         path,
         left,
         "model: the name is an alias, and t/dear serves.",
-        "model: t/cheap failed, and t/dear serves",
+        "model: t/cheap could not serve, and t/dear serves",
       ]);
     }
   });

@@ -83,7 +83,15 @@ describe("a request that fails", () => {
     await others.first();
     await others.next(UNTRUSTED, undefined, here);
     expect(await others.next(refused(400), answer(400), here)).toBeUndefined();
-    expect(retries).toEqual(["a signatures same", "a failed credential", "a untrusted route"]);
+    const again = open();
+    await again.first();
+    await again.next(refused(500), answer(500), here);
+    expect(retries).toEqual([
+      "a signatures same",
+      "a failed route",
+      "a untrusted route",
+      "a failed credential",
+    ]);
   });
 
   test("never comes back to a way that an earlier failure has ruled out", async () => {

@@ -213,6 +213,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     { where, reason }: Retry,
   ): readonly Candidate<Prepared>[] {
     const { provider, credential } = failed.key;
+    const { attempts } = this.#routing.settings();
     const others = this.#candidates.filter((other) => {
       if (this.#tried.includes(other)) return false;
       const { route, key } = other.way;
@@ -220,10 +221,12 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
       const isSame = key.provider === provider && key.credential === credential;
       return where === "anywhere" || !isSame;
     });
-    if (reason !== "not_sent") return others;
-    // A server that cannot be reached is out of reach by its other credentials, too.
-    const isThere = (other: Candidate<Prepared>): number => Number(other.way.key.provider === provider);
-    return others.toSorted((a, b) => isThere(a) - isThere(b));
+    // A server that cannot be reached is out of reach by its other credentials, too; and a provider that fails by all of
+    // them must not have the last call as well.
+    if (reason !== "not_sent" && this.#calls + 1 < attempts) return others;
+    const asked = new Set(this.#tried.map(({ way }) => way.key.provider));
+    const wasAsked = ({ way }: Candidate<Prepared>): number => Number(asked.has(way.key.provider));
+    return others.toSorted((a, b) => wasAsked(a) - wasAsked(b));
   }
 
   async #goOn(ways: readonly Candidate<Prepared>[]): Promise<Prepared | undefined> {

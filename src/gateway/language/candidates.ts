@@ -112,7 +112,9 @@ function prepared(
   const { services, input, keep } = held;
   const [first] = held.legs;
   const served =
-    leg === first ? [] : [`model: ${first.admission.model.id} failed, and ${admission.model.id} serves`];
+    leg === first
+      ? []
+      : [`model: ${first.admission.model.id} could not serve, and ${admission.model.id} serves`];
   const remember = rememberingFor(services, input, admission);
   const answer = { terms: { admission, outputTokens }, hears: present({ remember, keep }) };
   const headers = clientHeaders(told, admission.provider, input.wire);

@@ -49,7 +49,12 @@ class Reader implements StreamReader {
     const isError = CHUNK.error.start !== -1;
     if (!isError) this.#noteChoices();
     const gaveUsage = this.#noteUsage(bytes);
-    if (isError) return "drop";
+    if (isError) {
+      // Of a provider that says something beside it the work may be paid for: nobody is asked for it again.
+      if (CHUNK.content.on && !state.hasContent)
+        state.failure ??= new GatewayError("upstream_error", "The provider's answer broke off.");
+      return "drop";
+    }
     // The first that says something: Azure begins with a chunk whose id is empty and whose time is 0.
     this.#id ??= textUnless(bytes, CHUNK.id, '""');
     this.#created ??= textUnless(bytes, CHUNK.created, "0");

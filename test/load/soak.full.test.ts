@@ -16,6 +16,9 @@ import { mib } from "./table.ts";
 
 const MINUTES = Number(process.env.SWITCHYARD_TEST_SOAK_MINUTES ?? (LONG ? "10" : "0.5"));
 const SOAK_MS = MINUTES * 60_000;
+
+/** Memory that no length of it takes: an hour was seen to take 271 MiB, ten minutes 308. */
+const MOST_BYTES = 512 * 2 ** 20;
 const LANGUAGE = 16;
 const MEDIA = 2;
 // An hour takes one and a half million.
@@ -67,6 +70,7 @@ test(
     console.log(tableOf(samples, tally));
 
     expect(tally.wrong.slice(0, 5)).toEqual([]);
+    expect(Math.max(...samples.map((sample) => sample.rss))).toBeLessThan(MOST_BYTES);
     const { balance } = await admin("GET", `/accounts/${staying.id}`);
     expect(CREDITS - balance).toBeCloseTo(tally.credit, 4);
     expect(await gateway.audit()).toMatchObject({ ok: true });

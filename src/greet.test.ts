@@ -64,6 +64,7 @@ test("a first start shows the key, a request to paste, the links, the sandbox an
     `curl http://127.0.0.1:1/api/v1/chat/completions -H "Authorization: Bearer $SWITCHYARD_KEY" -H "Content-Type: application/json" -d '{"model":"openai/gpt-5.6-luna","messages":[{"role":"user","content":"Say hello."}]}'`,
     "",
     "Switchyard listens on http://127.0.0.1:1",
+    "  console: http://127.0.0.1:1/console/ (sign in with the admin token or an API key)",
     "  docs: http://127.0.0.1:1/llms.txt",
     "  models: http://127.0.0.1:1/api/v1/models",
     "  description: http://127.0.0.1:1/openapi.json",

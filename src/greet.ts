@@ -69,6 +69,7 @@ async function askStore({ firstAccount, admin }: GreetingParts["services"]) {
 
 function sayWhereItListens({ url, metricsUrl, say }: GreetingParts): void {
   say(`Switchyard listens on ${url}`);
+  say(`  console: ${url}/console/ (sign in with the admin token or an API key)`);
   say(`  docs: ${url}/llms.txt`);
   say(`  models: ${url}/api/v1/models`);
   say(`  description: ${url}/openapi.json`);

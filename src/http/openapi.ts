@@ -2,7 +2,7 @@ import { type TSchema, Type } from "typebox";
 import { FORMATS } from "../catalog/formats.ts";
 import { chatCompletions } from "../protocols/chat-completions/index.ts";
 import type { RelayProtocol } from "../protocols/protocol.ts";
-import { COOKIE, CSRF_HEADER } from "./console/guard.ts";
+import { COOKIE, CSRF_HEADER, UNATTENDED_HEADER } from "./console/guard.ts";
 import type { Route } from "./route.ts";
 
 const ERROR_TEXT: Readonly<Record<number, string>> = {
@@ -57,7 +57,7 @@ export function describeOpenApi(routes: readonly Route[], publicUrl: string, ver
           type: "apiKey",
           in: "cookie",
           name: COOKIE,
-          description: `A session of the console; calls that change something show its csrf in ${CSRF_HEADER}`,
+          description: `A session of the console; calls that change something show its csrf in ${CSRF_HEADER}, and calls with ${UNATTENDED_HEADER} do not keep it alive`,
         },
         adminToken: { type: "http", scheme: "bearer", description: "The admin token" },
       },

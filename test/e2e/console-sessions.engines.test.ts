@@ -93,6 +93,20 @@ describeOnEngineOfSuite("a session of the console", (engine) => {
     expect(await status()).toBe(401);
   });
 
+  test("is not kept alive by calls of a page that nobody attends to", async () => {
+    const { send } = await signIn(gateway, ADMIN_TOKEN);
+    const poll = async () => (await send("GET", "/accounts", { headers: { "x-unattended": "1" } })).status;
+    for (let i = 1; i < 3; i += 1) {
+      await clock.advance(10 * MINUTE_MS);
+      expect([i, await poll()]).toEqual([i, 200]);
+    }
+    expect((await send("GET", "/accounts")).status).toBe(200);
+    await clock.advance(29 * MINUTE_MS);
+    expect(await poll()).toBe(200);
+    await clock.advance(MINUTE_MS);
+    expect(await poll()).toBe(401);
+  });
+
   test("ends 12 hours after it was opened, however much it is used", async () => {
     const { send } = await signIn(gateway, ADMIN_TOKEN);
     const status = async () => (await send("GET", "/session")).status;

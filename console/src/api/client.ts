@@ -1,3 +1,4 @@
+import { watchAttention } from "./attention.ts";
 import type { paths } from "./schema";
 
 /** An answer that is no success: what happened, and by which id the operator finds it. */
@@ -65,6 +66,10 @@ export type Entry<Path extends PathsWith<"get">> =
 
 let csrf = "";
 
+/** Tests have no page. */
+const attention =
+  typeof document === "undefined" ? undefined : watchAttention(document, () => performance.now());
+
 /** What state-changing calls of this session have to show. */
 export function useCsrf(token: string): void {
   csrf = token;
@@ -106,6 +111,7 @@ export async function send(
 ): Promise<Response> {
   const headers: Record<string, string> = {};
   if (method !== "get") headers["x-csrf-token"] = csrf;
+  if (attention?.isAway() === true) headers["x-unattended"] = "1";
   if (body !== undefined) headers["content-type"] = "application/json";
   let response: Response;
   try {

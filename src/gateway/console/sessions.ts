@@ -43,8 +43,11 @@ export interface SignIn {
 export interface Sessions {
   /** Opens a session. Rejects with a 401 for a wrong credential, and with a 429 for too many of them. */
   signIn(asked: SignIn): Promise<OpenedSession>;
-  /** The live session of a cookie. Rejects with a 401 that says why there is none. */
-  find(token: string | undefined): Promise<Session>;
+  /**
+   * The live session of a cookie. Rejects with a 401 that says why there is none. `isUse`: whether the call keeps the
+   * session from ending for want of use; polls of a page that nobody attends to do not.
+   */
+  find(token: string | undefined, isUse?: boolean): Promise<Session>;
   /** Ends a session in every process: at once in this one, within five seconds in others. */
   end(token: string): Promise<void>;
 }
@@ -134,7 +137,7 @@ class StoredSessions implements Sessions {
     return { token, session: await this.find(token) };
   }
 
-  async find(token: string | undefined): Promise<Session> {
+  async find(token: string | undefined, isUse = true): Promise<Session> {
     if (token === undefined) throw noSession("session_missing", "This request has no session: sign in.");
     const id = this.#idOf(token);
     const known = await this.#lookUp(token, id);
@@ -147,7 +150,7 @@ class StoredSessions implements Sessions {
     const caller = key_id === null ? undefined : await readStore(this.#parts.keys.byId(key_id));
     if (typeof caller === "string") throw await this.#over(token, keyFaultError(caller));
     if (caller === undefined && token_hash !== adminTokenHash) throw await this.#over(token, ended());
-    this.#use(known, id, nowMs);
+    if (isUse) this.#use(known, id, nowMs);
     const role = caller === undefined ? "operator" : "developer";
     return { role, caller, csrf: this.#csrfOf(token), expiresAtMs };
   }

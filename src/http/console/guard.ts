@@ -8,6 +8,14 @@ export const COOKIE = "switchyard_console";
 /** The header that a call which changes something shows the session's `csrf` in. */
 export const CSRF_HEADER = "x-csrf-token";
 
+/** The header of a page's calls while its reader is away. A false one can only end a session early. */
+export const UNATTENDED_HEADER = "x-unattended";
+
+/** Whether a call counts as a use of its session. */
+export function isUse({ headers }: Request): boolean {
+  return !headers.has(UNATTENDED_HEADER);
+}
+
 /** The cookie's text; of two the browser's own comes first (RFC 6265, 5.4). */
 export function tokenIn({ headers }: Request): string | undefined {
   const pairs = (headers.get("cookie") ?? "").split(";").map((pair) => pair.trim());

@@ -1,7 +1,7 @@
 import type { Caller } from "../../core/caller.ts";
 import { forOperators, ownAdmin, ownOperations } from "../../gateway/console/own-admin.ts";
 import type { Session } from "../../gateway/console/sessions.ts";
-import { checkCsrf, checkOrigin, mayChange, tokenIn } from "../console/guard.ts";
+import { checkCsrf, checkOrigin, isUse, mayChange, tokenIn } from "../console/guard.ts";
 import type { EdgeServices, Route } from "../route.ts";
 
 /** What a session admits to. */
@@ -33,7 +33,7 @@ export async function authenticateSession(
   const changes = mayChange(request);
   if (changes) checkOrigin(request, services.publicUrl());
   const { sessions, playground } = services.web;
-  const session = await sessions.find(tokenIn(request));
+  const session = await sessions.find(tokenIn(request), isUse(request));
   const { caller } = session;
   if (caller !== undefined && access === "operator") throw forOperators();
   if (changes) checkCsrf(request, session);

@@ -21,7 +21,7 @@ const SessionSchema = Type.Object(
     role: Type.Enum(["operator", "developer"]),
     csrf: Type.String({ description: "For x-csrf-token of calls that change something" }),
     expires_at: Type.Number({
-      description: "Unix time in seconds; 30 minutes without a call end it earlier",
+      description: "Unix time in seconds; 30 minutes without an attended call end it earlier",
     }),
     account: Type.Union([Type.Object(Named), Type.Null()], { description: "A developer's" }),
     key: Type.Union([Type.Object({ ...Named, hint: Type.String() }), Type.Null()], {

@@ -13,6 +13,7 @@ import { CODE_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
 import type { Message, Part } from "./conversation.ts";
 import { CallDialog } from "./call-dialog.tsx";
 import type { Fault, Lane, Run } from "./lane.ts";
+import { Markdown } from "./markdown.tsx";
 import styles from "./playground.module.css";
 
 /** Words that the gateway has no error for. */
@@ -147,11 +148,15 @@ function Answer(props: {
       <Show when={answered().thinking !== ""}>
         <details class={styles.fold}>
           <summary>{isRunning() && answered().text === "" ? "Thinking…" : "Thinking"}</summary>
-          <p class={styles.text}>{answered().thinking}</p>
+          <div class={styles.thinking}>
+            <Markdown text={answered().thinking} />
+          </div>
         </details>
       </Show>
       <Show when={answered().text !== ""}>
-        <p class={styles.text}>{answered().text}</p>
+        <Show when={isJson(props.run)} fallback={<Markdown text={answered().text} />}>
+          <pre class={styles.arguments}>{pretty(answered().text)}</pre>
+        </Show>
       </Show>
       <Show when={answered().refusal !== ""}>
         <p class={styles.text}>{answered().refusal}</p>
@@ -218,6 +223,11 @@ function Answer(props: {
       </Show>
     </article>
   );
+}
+
+/** Whether the request asked for JSON, in which nothing is marked. */
+function isJson({ request }: Run): boolean {
+  return request["response_format"] !== undefined;
 }
 
 /** What went wrong, and what the reader can do. */

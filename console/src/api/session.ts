@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from "@tanstack/solid-query";
 import { ApiError, change, read, useCsrf } from "./client.ts";
+import { forgetTab } from "./tab-memory.ts";
 
 /** Who is signed in, as the gateway says it. */
 export interface Session {
@@ -32,6 +33,7 @@ export const sessionQuery = queryOptions({
 /** Signs in with the admin token or an API key. */
 export async function signIn(queries: QueryClient, credential: string): Promise<Session> {
   const session = kept(await change("post", "/console/api/session", { body: { credential } }));
+  forgetTab();
   // What another session read is not this one's; its own entry stays, since the page watches it.
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
   queries.setQueryData(SESSION, session);
@@ -46,6 +48,7 @@ export async function signOut(queries: QueryClient): Promise<void> {
 
 /** The gateway knows the session no more. */
 export function forgetSession(queries: QueryClient): void {
+  forgetTab();
   queries.setQueryData(SESSION, null);
 }
 

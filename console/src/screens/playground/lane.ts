@@ -46,9 +46,13 @@ export interface Lane {
   clear(): void;
 }
 
-/** A conversation with the model that `model` names. */
-export function createLane(model: () => string | undefined, wishes: () => Wishes): Lane {
-  const [lane, setLane] = createStore<{ entries: Entry[] }>({ entries: [] });
+/** A conversation with the model that `model` names, after the entries of an earlier one. */
+export function createLane(
+  model: () => string | undefined,
+  wishes: () => Wishes,
+  before: readonly Entry[] = [],
+): Lane {
+  const [lane, setLane] = createStore<{ entries: Entry[] }>({ entries: before.map(ended) });
   const [cut, setCut] = createSignal<AbortController>();
 
   async function answer(): Promise<void> {
@@ -102,6 +106,11 @@ export function createLane(model: () => string | undefined, wishes: () => Wishes
       setLane("entries", []);
     },
   };
+}
+
+/** An answer that was still coming in comes no further. */
+function ended(entry: Entry): Entry {
+  return entry.run?.state === "running" ? { ...entry, run: { ...entry.run, state: "stopped" } } : entry;
 }
 
 /** The conversation as the next request has it. An answer without content is left out. */

@@ -1,24 +1,28 @@
 import { useQuery } from "@tanstack/solid-query";
-import { createMemo, createSignal, type JSX, Show } from "solid-js";
+import { createComputed, createMemo, createSignal, type JSX, Show } from "solid-js";
 import { read } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
+import { sessionName } from "../../api/tab-memory.ts";
 import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, known, Loaded } from "../../design/states.tsx";
+import ui from "../../design/ui.module.css";
 import { useListSearch } from "../../lists/use-search.ts";
 import { PlaygroundPanel } from "../settings/playground.tsx";
 import { Composer } from "./composer.tsx";
 import type { Message } from "./conversation.ts";
-import { createLane, type Lane } from "./lane.ts";
+import type { Lane } from "./lane.ts";
 import { LaneView } from "./lane-view.tsx";
 import { type Model, ModelPicker } from "./model-picker.tsx";
 import type { PLAYGROUND_SEARCH } from "./search.ts";
-import { createWishes, WishesForm } from "./wishes.tsx";
+import { type Talk, talkOf } from "./talk.ts";
+import { WishesForm } from "./wishes.tsx";
 import styles from "./playground.module.css";
 import { PlaygroundTabs } from "./tabs.tsx";
 
 /** How does this model answer? */
 export function PlaygroundText() {
+  const session = useQuery(() => sessionQuery);
   const models = useQuery(() => ({
     queryKey: ["models"],
     queryFn: ({ signal }: { signal: AbortSignal }) => read("/api/v1/models", { signal }),
@@ -39,7 +43,9 @@ export function PlaygroundText() {
               </Page>
             }
           >
-            <Talk models={language()} />
+            <Show when={known(session)}>
+              {(present) => <Talking models={language()} talk={talkOf(sessionName(present()))} />}
+            </Show>
           </Show>
         );
       }}
@@ -47,20 +53,15 @@ export function PlaygroundText() {
   );
 }
 
-function Talk(props: { readonly models: readonly Model[] }) {
+function Talking(props: { readonly models: readonly Model[]; readonly talk: Talk }) {
   const { search, change } = useListSearch<(typeof PLAYGROUND_SEARCH)[number]>();
   const charged = useCharged();
-  const wishes = createWishes();
+  const { lanes, wishes, setModels, isKept } = props.talk;
   const byId = (id: string | undefined): Model | undefined =>
     props.models.find((each) => each.id === id || each.unique_id === id);
   const first = createMemo(() => byId(search().model) ?? props.models[0]);
   const second = createMemo(() => byId(search().model2));
-  const lanes = [first, second].map((model) =>
-    createLane(
-      () => model()?.id,
-      () => wishes.of(model()),
-    ),
-  );
+  createComputed(() => setModels([first(), second()]));
   const shown = (): readonly Lane[] => (second() === undefined ? lanes.slice(0, 1) : lanes);
   const isEmpty = (): boolean => lanes.every(({ entries }) => entries.length === 0);
   const compare = (): void => {
@@ -130,6 +131,11 @@ function Talk(props: { readonly models: readonly Model[] }) {
               )}
             </Show>
           </div>
+          <Show when={!isKept()}>
+            <p class={ui.hint} role="status">
+              The conversation is too large for the browser to keep: a reload loses it.
+            </p>
+          </Show>
           <Composer
             isRunning={shown().some((lane) => lane.isRunning())}
             blocked={charged() === "nothing" ? "Choose above what runs are charged to." : wishes.fault()}

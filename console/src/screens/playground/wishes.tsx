@@ -34,13 +34,24 @@ const EXAMPLE_SCHEMA = JSON.stringify(
   2,
 );
 
+/** What was typed and chosen, right or not. */
+export interface WishesDraft {
+  readonly system: string;
+  readonly tools: string;
+  readonly format: "text" | "json_object" | "json_schema";
+  readonly schema: string;
+  readonly values: FormValues;
+}
+
+const NEW: WishesDraft = { system: "", tools: "", format: "text", schema: EXAMPLE_SCHEMA, values: {} };
+
 /** What requests ask for beside the conversation, as the reader has set it. */
-export function createWishes() {
-  const [system, setSystem] = createSignal("");
-  const [tools, setTools] = createSignal("");
-  const [format, setFormat] = createSignal<"text" | "json_object" | "json_schema">("text");
-  const [schema, setSchema] = createSignal(EXAMPLE_SCHEMA);
-  const [values, setValues] = createSignal<FormValues>({});
+export function createWishes(before: WishesDraft = NEW) {
+  const [system, setSystem] = createSignal(before.system);
+  const [tools, setTools] = createSignal(before.tools);
+  const [format, setFormat] = createSignal(before.format);
+  const [schema, setSchema] = createSignal(before.schema);
+  const [values, setValues] = createSignal(before.values);
   const toolsFault = (): string | undefined => faultOf(readTools(tools()));
   const schemaFault = (): string | undefined =>
     format() === "json_schema" ? faultOf(readJson(schema())) : undefined;
@@ -62,6 +73,13 @@ export function createWishes() {
     schemaFault,
     values,
     setValues,
+    draft: (): WishesDraft => ({
+      system: system(),
+      tools: tools(),
+      format: format(),
+      schema: schema(),
+      values: values(),
+    }),
     /** Why no request can be made of this; absent: one can. */
     fault: (): string | undefined =>
       toolsFault() === undefined

@@ -1,0 +1,51 @@
+import type { Session } from "./session.ts";
+
+/** Entries of the tab's storage that are a session's; the theme is the reader's and has another name. */
+const PREFIX = "switchyard-session:";
+
+type TabStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
+
+/** Which session something is kept for: no secret, and another one at every sign-in and for every build. */
+export function sessionName({ role, key, expires_at, version }: Omit<Session, "csrf">): string {
+  return [role, key?.id ?? "", expires_at, version].join(" ");
+}
+
+/** Keeps a value for the tab, until the session ends. `false` where it is too large, and then nothing is kept. */
+export function keepInTab(
+  name: string,
+  session: string,
+  value: unknown,
+  storage: TabStorage = sessionStorage,
+): boolean {
+  try {
+    storage.setItem(PREFIX + name, JSON.stringify({ session, value }));
+    return true;
+  } catch {
+    storage.removeItem(PREFIX + name);
+    return false;
+  }
+}
+
+/** What was kept in this tab for the same session; what another one left is deleted. */
+export function keptInTab(name: string, session: string, storage: TabStorage = sessionStorage): unknown {
+  const kept = storage.getItem(PREFIX + name);
+  if (kept === null) return undefined;
+  const read = JSON.parse(kept) as { readonly session: string; readonly value: unknown };
+  if (read.session === session) return read.value;
+  storage.removeItem(PREFIX + name);
+  return undefined;
+}
+
+const listeners = new Set<() => void>();
+
+/** Calls `forget` when the session ends, before what was kept is deleted. */
+export function whenForgotten(forget: () => void): void {
+  listeners.add(forget);
+}
+
+/** Deletes all that was kept: the session has ended. */
+export function forgetTab(storage: TabStorage = sessionStorage): void {
+  for (const forget of listeners) forget();
+  const names = Array.from({ length: storage.length }, (_, at) => storage.key(at) ?? "");
+  for (const name of names) if (name.startsWith(PREFIX)) storage.removeItem(name);
+}

@@ -7628,7 +7628,7 @@ export interface operations {
                         role: "operator" | "developer";
                         /** @description For x-csrf-token of calls that change something */
                         csrf: string;
-                        /** @description Unix time in seconds; 30 minutes without a call end it earlier */
+                        /** @description Unix time in seconds; 30 minutes without an attended call end it earlier */
                         expires_at: number;
                         /** @description A developer's */
                         account: {
@@ -7734,7 +7734,7 @@ export interface operations {
                         role: "operator" | "developer";
                         /** @description For x-csrf-token of calls that change something */
                         csrf: string;
-                        /** @description Unix time in seconds; 30 minutes without a call end it earlier */
+                        /** @description Unix time in seconds; 30 minutes without an attended call end it earlier */
                         expires_at: number;
                         /** @description A developer's */
                         account: {

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { axisTime, exactTime } from "../format/times.ts";
 import styles from "./chart.module.css";
-import { coloursOf } from "./series.ts";
+import { coloursOf, withoutNeighbour } from "./series.ts";
 
 /** A line of a chart: a value for each time, `null` where there is none. */
 export interface Series {
@@ -49,7 +49,7 @@ export function TimeChart(props: {
       {
         width: place.clientWidth || 600,
         height: HEIGHT,
-        padding: [8, 16, 0, 0],
+        padding: [8, 20, 0, 0],
         legend: { show: false },
         cursor: {
           // The other charts show where the pointer is; the one that is dragged says the range.
@@ -64,10 +64,17 @@ export function TimeChart(props: {
           {
             ...axis,
             grid: { show: false },
-            size: 28,
+            size: 32,
+            gap: 10,
             values: (_, ticks) => ticks.map((tick) => axisTime(tick, span)),
           },
-          { ...axis, grid, size: 64, values: (_, ticks) => ticks.map(props.axisFormat ?? props.format) },
+          {
+            ...axis,
+            grid,
+            gap: 8,
+            size: (_, labels) => axisWidth(labels),
+            values: (_, ticks) => ticks.map(props.axisFormat ?? props.format),
+          },
         ],
         series: [
           {},
@@ -77,7 +84,11 @@ export function TimeChart(props: {
               label: name,
               stroke: colour,
               width: 1.5,
-              points: { show: props.times.length < 3 },
+              points: {
+                size: 4,
+                show: true,
+                filter: ({ data }: uPlot, row: number) => withoutNeighbour(data[row] ?? []),
+              },
               ...(props.stacked === true ? { fill: `${colour}59` } : {}),
             };
           }),
@@ -107,9 +118,7 @@ export function TimeChart(props: {
     watched.observe(document.documentElement, { attributeFilter: ["data-theme"] });
     scheme.addEventListener("change", redraw);
     let plot: uPlot | undefined;
-    const shape = createMemo(() =>
-      JSON.stringify([props.series.map(({ name }) => name), props.times.length < 3]),
-    );
+    const shape = createMemo(() => JSON.stringify(props.series.map(({ name }) => name)));
     createEffect(
       on([theme, shape], () => {
         plot?.destroy();
@@ -152,6 +161,13 @@ export function TimeChart(props: {
       </figcaption>
     </figure>
   );
+}
+
+const CHARACTER_PX = 7;
+
+/** The room that the labels of the values need. */
+function axisWidth(labels: readonly string[] | null): number {
+  return 16 + CHARACTER_PX * Math.max(2, ...(labels ?? []).map(({ length }) => length));
 }
 
 /** The values as they are drawn: a stacked series stands on those after it, so that none hides another. */

@@ -1,5 +1,6 @@
 import { createUniqueId, type JSX, Show, splitProps, type ComponentProps } from "solid-js";
 import styles from "./ui.module.css";
+import { WithCode } from "./with-code.tsx";
 
 interface FieldProps {
   readonly label: string;
@@ -31,7 +32,7 @@ export function Field(
       <Show when={props.fault ?? props.hint}>
         {(note) => (
           <span id={noteId} class={props.fault === undefined ? styles.hint : styles.fault}>
-            {note()}
+            <WithCode text={note()} />
           </span>
         )}
       </Show>

@@ -2,6 +2,7 @@ import { createSignal, For, type JSX, Match, Show, Switch } from "solid-js";
 import { Field, SelectField, TextArea, TextField } from "./field.tsx";
 import { type FieldKind, inputOf, readField, type SchemaField, shown } from "./schema-fields.ts";
 import styles from "./schema-form.module.css";
+import { WithCode } from "./with-code.tsx";
 
 /** Values of a form, by the names of their fields. What is not set is absent. */
 export type FormValues = Readonly<Record<string, unknown>>;
@@ -33,7 +34,13 @@ export function SchemaForm(props: {
             {(fields) => (
               <fieldset class={styles.group}>
                 <legend>{field.name}</legend>
-                <Show when={field.hint}>{(hint) => <p class={styles.hint}>{hint()}</p>}</Show>
+                <Show when={field.hint}>
+                  {(hint) => (
+                    <p class={styles.hint}>
+                      <WithCode text={hint()} />
+                    </p>
+                  )}
+                </Show>
                 <SchemaForm
                   fields={fields()}
                   values={(props.values[field.name] ?? {}) as FormValues}

@@ -22,3 +22,11 @@ export function coloursOf(names: readonly string[]): readonly string[] {
     return `var(--series-${colour + 1})`;
   });
 }
+
+/** The places of values without a neighbour: no line leads to them, so that each is drawn as a point. */
+export function withoutNeighbour(values: ArrayLike<number | null | undefined>): number[] {
+  const isThere = (at: number): boolean => typeof values[at] === "number";
+  return Array.from(values, (_, at) => at).filter(
+    (at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1),
+  );
+}

@@ -40,6 +40,9 @@ export function DataTable<Row>(props: {
 }) {
   return (
     <Show when={props.rows.length > 0} fallback={props.empty}>
+      <Show when={props.ordering}>
+        {(ordering) => <CardOrder columns={props.columns} ordering={ordering()} />}
+      </Show>
       <div class={styles.scroll} tabindex="0" role="region" aria-label={props.label}>
         <table
           class={classes(styles.table, styles.cards, props.dense === true && styles.dense)}
@@ -158,6 +161,39 @@ function HeadCell<Row>(props: { readonly column: Column<Row>; readonly ordering:
           </th>
         );
       }}
+    </Show>
+  );
+}
+
+/** The order of rows that are cards: these have no head. */
+function CardOrder<Row>(props: { readonly columns: readonly Column<Row>[]; readonly ordering: Ordering }) {
+  const orders = (): readonly { readonly by: string; readonly name: string }[] =>
+    props.columns.flatMap(({ title, order }) =>
+      order === undefined
+        ? []
+        : [
+            { by: `-${order}`, name: `${title} ↓` },
+            { by: order, name: `${title} ↑` },
+          ],
+    );
+  return (
+    <Show when={orders().length > 0}>
+      <select
+        class={classes(styles.input, styles.cardOrder)}
+        aria-label="Order"
+        onChange={(event) => props.ordering.change(event.currentTarget.value)}
+      >
+        <option value="" selected={props.ordering.by === undefined}>
+          In the order of the list
+        </option>
+        <For each={orders()}>
+          {({ by, name }) => (
+            <option value={by} selected={by === props.ordering.by}>
+              {name}
+            </option>
+          )}
+        </For>
+      </select>
     </Show>
   );
 }

@@ -1,5 +1,5 @@
 import { Show } from "solid-js";
-import { credits, dollars, exactCredits } from "../format/money.ts";
+import { cents, credits, dollars, exactCredits } from "../format/money.ts";
 import { exactTime, relativeTime } from "../format/times.ts";
 import { nowSec } from "./now.ts";
 import styles from "./ui.module.css";
@@ -20,13 +20,16 @@ export function Time(props: { readonly at: number | null | undefined }) {
 /** An amount in credits and in dollars. */
 export function Money(props: {
   readonly credits: number;
-  /** Under a heading that names the units. */
+  /** In a column, whose heading names the units. */
   readonly bare?: boolean;
 }) {
   return (
     <span class={styles.number} title={`${exactCredits(props.credits)} credits`}>
       {credits(props.credits)}
-      {props.bare === true ? "" : " cr"} <span class={styles.soft}>· {dollars(props.credits)}</span>
+      {props.bare === true ? "" : " cr"} <span class={styles.soft}>·</span>{" "}
+      <Show when={props.bare === true} fallback={<span class={styles.soft}>{dollars(props.credits)}</span>}>
+        <span class={styles.usd}>{cents(props.credits)}</span>
+      </Show>
     </span>
   );
 }

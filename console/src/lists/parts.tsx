@@ -5,7 +5,7 @@ import { Button } from "../design/button.tsx";
 import { CopyButton } from "../design/copy.tsx";
 import { SelectField, TextField } from "../design/field.tsx";
 import ui from "../design/ui.module.css";
-import { count } from "../format/numbers.ts";
+import { counted } from "../format/numbers.ts";
 import type { Words } from "../words/words.ts";
 import { shortId } from "./ids.ts";
 import styles from "./lists.module.css";
@@ -180,12 +180,13 @@ export function ListEnd(props: {
   readonly isOrdered: boolean;
   /** The order in which the gateway gives them. */
   readonly given?: string;
-  readonly noun: string;
+  /** What is listed: one, and many where that is not the same with an s. */
+  readonly noun: readonly [one: string, many?: string];
 }) {
   return (
     <div class={styles.note} role="status">
       <span>
-        {count(props.shown)} {props.noun} shown
+        {counted(props.shown, ...props.noun)} shown
         {props.isOrdered ? ", in order among these" : `, ${props.given ?? "newest first"}`}
         {props.of.hasNextPage ? "; there are more" : ""}
       </span>

@@ -18,3 +18,14 @@ export const PLACES = [
   { to: "/health", name: "Health", icon: HeartPulse, isForAll: false },
   { to: "/settings", name: "Settings", icon: Settings, isForAll: true },
 ] as const;
+
+/** A place of the rail. */
+export type Place = (typeof PLACES)[number];
+
+/** A phone's bar has this many columns. */
+const MOST_ON_PHONES = 5;
+
+/** What of `places` a phone shows behind its last column: nothing where all have room. */
+export function furtherOf(places: readonly Place[]): readonly Place[] {
+  return places.length > MOST_ON_PHONES ? places.slice(MOST_ON_PHONES - 1) : [];
+}

@@ -1,3 +1,4 @@
+import { useLocation } from "@tanstack/solid-router";
 import { For, Show } from "solid-js";
 import styles from "../design/ui.module.css";
 import { axisTime } from "../format/times.ts";
@@ -6,8 +7,20 @@ import shell from "./shell.module.css";
 import { useRange } from "./use-range.ts";
 import { classes } from "../design/classes.ts";
 
-/** Chooses the page's range of time. */
+/** Pages that show a time; on others there is nothing to choose. */
+const TIMED = /\/(?:overview|requests|tasks)$|\/accounts(?:$|\/)|\/keys\/(?!new)/;
+
+/** Chooses the page's range of time, where it has one. */
 export function RangePicker() {
+  const location = useLocation();
+  return (
+    <Show when={TIMED.test(location().pathname)}>
+      <Picker />
+    </Show>
+  );
+}
+
+function Picker() {
   const { range, named, choose } = useRange();
   const value = (): string => (named().from === undefined ? (named().range ?? "24h") : "own");
   return (

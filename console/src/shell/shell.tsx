@@ -9,16 +9,22 @@ import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
 import { classes } from "../design/classes.ts";
 import { type Command, Palette } from "./palette.tsx";
-import { PLACES } from "./places.ts";
+import { More } from "./more.tsx";
+import { PlaceLink } from "./place-link.tsx";
+import { furtherOf, PLACES } from "./places.ts";
 import { RangePicker } from "./range-picker.tsx";
 import styles from "./shell.module.css";
 import { ThemeButton } from "./theme.tsx";
+
+/** As the keys are called where the page is read. */
+const SHORTCUT = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
 
 /** What stands around every page: the rail, the bar, and the palette. */
 export function Shell(props: { readonly session: Session }) {
   const queries = useQueryClient();
   const [isFinding, setFinding] = createSignal(false);
   const places = () => PLACES.filter(({ isForAll }) => isForAll || props.session.role === "operator");
+  const further = createMemo(() => furtherOf(places()));
   const models = useQuery(() => ({
     queryKey: ["models"],
     queryFn: ({ signal }: { signal: AbortSignal }) => read("/api/v1/models", { signal }),
@@ -38,32 +44,45 @@ export function Shell(props: { readonly session: Session }) {
         Skip to the page
       </a>
       <nav class={styles.rail} aria-label="Places">
-        <Link to="/" class={styles.brand}>
-          <img src="/console/icon.svg" alt="" width="20" height="20" />
-          Switchyard
-        </Link>
-        <For each={places()}>
-          {({ to, name, icon: Icon }) => (
-            <Link to={to} class={styles.place} search={(before) => keptOf(before)}>
-              <Icon size={16} aria-hidden="true" />
-              <span>{name}</span>
-            </Link>
-          )}
-        </For>
-        <p class={styles.foot}>{props.session.version}</p>
+        <div class={styles.places}>
+          <Link to="/" class={styles.brand}>
+            <img src="/console/icon.svg" alt="" width="20" height="20" />
+            Switchyard
+          </Link>
+          <For each={places()}>
+            {(place) => (
+              <PlaceLink
+                place={place}
+                class={classes(styles.place, further().includes(place) && styles.further)}
+              />
+            )}
+          </For>
+          <Show when={further().length > 0}>
+            <More places={further()} />
+          </Show>
+          <p class={styles.foot}>{props.session.version}</p>
+        </div>
       </nav>
       <header class={styles.bar}>
         <Show when={props.session.sandbox}>
-          <Badge tone="warn">Sandbox answers</Badge>
+          <Badge tone="warn">
+            Sandbox<span class={styles.wideOnly}> answers</span>
+          </Badge>
         </Show>
-        <Show when={props.session.key}>{(key) => <Badge>Key {key().name}</Badge>}</Show>
+        <Show when={props.session.key}>
+          {(key) => (
+            <span class={styles.keyName} title={`Signed in with the key ${key().name}`}>
+              Key {key().name}
+            </span>
+          )}
+        </Show>
         <div class={styles.barEnd}>
           <RangePicker />
           <Button class={classes(styles.searchButton)} onClick={() => setFinding(true)}>
             <Search size={14} aria-label="Go to" />
             <span>Go to…</span>
             <span>
-              <kbd>⌘K</kbd>
+              <kbd>{SHORTCUT}</kbd>
             </span>
           </Button>
           <ThemeButton />
@@ -78,9 +97,4 @@ export function Shell(props: { readonly session: Session }) {
       <Palette open={isFinding()} onOpen={setFinding} commands={commands()} />
     </div>
   );
-}
-
-/** The range of time goes along from page to page, and filters do not. */
-function keptOf({ range, from, to }: Record<string, unknown>): object {
-  return { range, from, to };
 }

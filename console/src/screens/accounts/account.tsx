@@ -62,6 +62,9 @@ function Present(props: { readonly account: Account }) {
             <Badge>closed</Badge>
           </Show>
           <CopyableId id={id()} what="account id" />
+          <span class={ui.hint}>
+            Opened <Time at={props.account.created_at} />
+          </span>
         </>
       }
       actions={
@@ -91,12 +94,9 @@ function Present(props: { readonly account: Account }) {
         />
         <AmountFigure name="Spent in this range" amount={spent(id())} note="as it was charged" />
       </Figures>
-      <p class={ui.hint}>
-        Opened <Time at={props.account.created_at} />
-        <Show when={isClosed()}>
-          . It is closed: no key spends from it, and no credit can be given to it.
-        </Show>
-      </p>
+      <Show when={isClosed()}>
+        <p class={ui.hint}>It is closed: no key spends from it, and no credit can be given to it.</p>
+      </Show>
       <KeysTable account={id()} text={undefined} status={undefined} sort={keySort()} onSort={setKeySort} />
       <Columns>
         <SpendChart range={range()} step={step()} zoom={zoom} whose={{ account_id: id() }} />
@@ -118,7 +118,7 @@ export function AmountFigure(props: {
 }) {
   return (
     <Figure
-      name={`${props.name}, credits`}
+      name={`${props.name}, cr`}
       value={props.amount === undefined ? "–" : credits(props.amount)}
       note={`${props.amount === undefined ? "" : `${dollars(props.amount)} · `}${props.note}`}
     />

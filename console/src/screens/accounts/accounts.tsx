@@ -158,7 +158,7 @@ function AccountsTable(props: { readonly onCreate: () => void }) {
             />
             <Show when={shown().length > 0}>
               <ListEnd
-                noun="accounts"
+                noun={["account"]}
                 shown={shown().length}
                 of={query}
                 isOrdered={search().sort !== undefined}
@@ -193,21 +193,21 @@ function columnsOf(
       text: ({ name }) => name,
     },
     {
-      title: "Balance, credits",
+      title: "Balance, cr · USD",
       order: "balance",
       isNumber: true,
       cell: (account) => <Money credits={account.balance} bare />,
       text: ({ balance }) => balance,
     },
     {
-      title: "Held, credits",
+      title: "Held, cr · USD",
       order: "held",
       isNumber: true,
       cell: (account) => <Money credits={account.held} bare />,
       text: ({ held }) => held,
     },
     {
-      title: "In this range, credits",
+      title: "In this range, cr · USD",
       order: "range",
       isNumber: true,
       cell: (account) => <Amount of={spent(account.id)} />,

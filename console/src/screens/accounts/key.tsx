@@ -9,7 +9,7 @@ import { Columns, Fact, Facts, Figures, Page, Panel } from "../../design/layout.
 import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable } from "../../design/table.tsx";
 import { Money, Time } from "../../design/values.tsx";
-import { count, duration, share } from "../../format/numbers.ts";
+import { count, counted, seconds, share } from "../../format/numbers.ts";
 import { IdLink, OwnerLink, WordBadge } from "../../lists/parts.tsx";
 import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
@@ -83,7 +83,7 @@ function Present(props: { readonly of: Key }) {
           <AmountFigure
             name="Left of the budget"
             amount={(props.of.budget ?? 0) - props.of.spent - props.of.held}
-            note={`of ${count(props.of.budget ?? 0)} credits`}
+            note={`of ${counted(props.of.budget ?? 0, "credit")}`}
           />
         </Show>
         <AmountFigure name="Spent in this range" amount={spent(props.of.id)} note="as it was charged" />
@@ -237,8 +237,8 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: "Request", cell: (row) => <IdLink to="/requests/$id" id={row.id} what="request id" /> },
   { title: "Model", cell: (row) => row.model },
   { title: "Outcome", cell: (row) => <WordBadge words={wordsOf(OUTCOME_WORDS, row.outcome)} /> },
-  { title: "Took", isNumber: true, cell: (row) => duration((row.ended_at - row.admitted_at) * 1_000) },
-  { title: "Credits", isNumber: true, cell: (row) => <Money credits={row.credit} bare /> },
+  { title: "Took, s", isNumber: true, cell: (row) => seconds((row.ended_at - row.admitted_at) * 1_000) },
+  { title: "Charged, cr · USD", isNumber: true, cell: (row) => <Money credits={row.credit} bare /> },
 ];
 
 function LastRequests(props: { readonly of: string }) {

@@ -94,7 +94,7 @@ export function KeysTable(props: {
             />
             <Show when={shown().length > 0}>
               <ListEnd
-                noun="keys"
+                noun={["key"]}
                 shown={shown().length}
                 of={query}
                 isOrdered={props.sort !== undefined}
@@ -126,7 +126,7 @@ export function KeyBadge(props: { readonly of: Key }) {
 /** What is spent of a budget, as a bar beside its words. */
 function Budget(props: { readonly of: Key }) {
   return (
-    <Show when={props.of.budget !== null} fallback={<span class={ui.soft}>none of its own</span>}>
+    <Show when={props.of.budget !== null} fallback={<span class={ui.soft}>none</span>}>
       <span class={styles.budget}>
         <Money credits={props.of.budget ?? 0} bare />
         <progress
@@ -180,21 +180,21 @@ function columnsOf(
       text: (key) => keyState(key, nowSec()),
     },
     {
-      title: "In this range, credits",
+      title: "In this range, cr · USD",
       order: "range",
       isNumber: true,
       cell: (key) => <Amount of={spent(key.id)} />,
       text: ({ id }) => spent(id) ?? null,
     },
     {
-      title: "Spent in all, credits",
+      title: "Spent in all, cr · USD",
       order: "spent",
       isNumber: true,
       cell: (key) => <Money credits={key.spent} bare />,
       text: ({ spent: inAll }) => inAll,
     },
     {
-      title: "Budget, credits",
+      title: "Budget, cr · USD",
       order: "budget",
       isNumber: true,
       cell: (key) => <Budget of={key} />,

@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
     text: ({ request_id }) => request_id,
   },
   {
-    title: "Amount, credits",
+    title: "Amount, cr · USD",
     order: "amount",
     isNumber: true,
     cell: (entry) => (
@@ -76,7 +76,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
     text: ({ amount }) => amount,
   },
   {
-    title: "Balance after it, credits",
+    title: "Balance, cr · USD",
     isNumber: true,
     cell: (entry) => <Money credits={entry.balance_after} bare />,
     text: ({ balance_after }) => balance_after,
@@ -160,7 +160,7 @@ export function Ledger(props: { readonly account: string }) {
             />
             <Show when={rows().length > 0}>
               <ListEnd
-                noun="entries"
+                noun={["entry", "entries"]}
                 shown={shown().length}
                 of={query}
                 isOrdered={false}

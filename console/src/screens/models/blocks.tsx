@@ -1,8 +1,9 @@
 import { For, Match, Switch } from "solid-js";
 import { DataTable } from "../../design/table.tsx";
+import { WithCode } from "../../design/with-code.tsx";
 import { Code } from "../welcome/code.tsx";
 import styles from "./models.module.css";
-import type { Block } from "./page-text.ts";
+import { type Block, isOfNumbers, withAlignedNumbers } from "./page-text.ts";
 
 /** Pieces of a model's page, as the gateway writes them. */
 export function Blocks(props: { readonly blocks: readonly Block[]; readonly label: string }) {
@@ -13,7 +14,7 @@ export function Blocks(props: { readonly blocks: readonly Block[]; readonly labe
           <Match when={block.kind === "text" && block}>
             {(text) => (
               <p class={styles.prose}>
-                <Inline text={text().text} />
+                <WithCode text={text().text} />
               </p>
             )}
           </Match>
@@ -23,7 +24,7 @@ export function Blocks(props: { readonly blocks: readonly Block[]; readonly labe
                 <For each={list().items}>
                   {(item) => (
                     <li>
-                      <Inline text={item} />
+                      <WithCode text={item} />
                     </li>
                   )}
                 </For>
@@ -34,13 +35,13 @@ export function Blocks(props: { readonly blocks: readonly Block[]; readonly labe
             {(table) => (
               <DataTable
                 label={props.label}
-                rows={table().rows}
+                rows={withAlignedNumbers(table().rows)}
                 columns={table().head.map((title, at) => ({
                   title: title.replaceAll("`", ""),
-                  isNumber: at > 0 && table().rows.every((row) => /^[\d.,]+$/.test(row[at] ?? "")),
+                  isNumber: at > 0 && isOfNumbers(table().rows, at),
                   cell: (row: readonly string[]) => (
                     <span class={styles.cell}>
-                      <Inline text={row[at] ?? ""} />
+                      <WithCode text={row[at] ?? ""} />
                     </span>
                   ),
                 }))}
@@ -54,15 +55,6 @@ export function Blocks(props: { readonly blocks: readonly Block[]; readonly labe
           </Match>
         </Switch>
       )}
-    </For>
-  );
-}
-
-/** A line of text in which backticks mark code. */
-function Inline(props: { readonly text: string }) {
-  return (
-    <For each={props.text.split("`")}>
-      {(part, at) => (at() % 2 === 1 ? <code>{part}</code> : <>{part}</>)}
     </For>
   );
 }

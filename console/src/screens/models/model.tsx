@@ -9,6 +9,7 @@ import { Columns, Fact, Facts, Page, Panel } from "../../design/layout.tsx";
 import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
+import { WithCode } from "../../design/with-code.tsx";
 import { count } from "../../format/numbers.ts";
 import { useIsOperator } from "../../lists/names.ts";
 import { useListSearch } from "../../lists/use-search.ts";
@@ -267,7 +268,11 @@ const PARAMETERS: readonly Column<Parameter>[] = [
   },
   {
     title: "What it does",
-    cell: ({ description }) => <span class={styles.description}>{description.replaceAll("`", "")}</span>,
+    cell: (parameter) => (
+      <span class={styles.description}>
+        <WithCode text={parameter.description} />
+      </span>
+    ),
     text: ({ description }) => description,
   },
 ];

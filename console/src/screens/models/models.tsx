@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
-import { createMemo, For, Show } from "solid-js";
-import { Badge } from "../../design/badge.tsx";
+import { createMemo, Show } from "solid-js";
 import { CopyableId } from "../../design/copy.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
@@ -9,7 +8,7 @@ import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { exactPrice } from "../../format/money.ts";
-import { compact, count } from "../../format/numbers.ts";
+import { compact, count, counted } from "../../format/numbers.ts";
 import { inOrder } from "../../lists/order.ts";
 import { ChoiceFilter, Filters } from "../../lists/parts.tsx";
 import { useListSearch } from "../../lists/use-search.ts";
@@ -107,7 +106,9 @@ export function Models() {
         title="Models that are served"
         actions={
           <div class={ui.actions}>
-            <span class={ui.hint}>prices in USD, for a million tokens, or each image or second</span>
+            <span class={ui.hint}>
+              USD for a million tokens, or each image or second; * depends on the request or the time
+            </span>
             <ExportButton name="models" columns={columns} rows={shown()} />
           </div>
         }
@@ -143,7 +144,7 @@ export function Models() {
         </Loaded>
       </Panel>
       <p class={ui.hint} role="status">
-        {count(shown().length)} of {count(all().length)} models.
+        {count(shown().length)} of {counted(all().length, "model")}.
         <Show when={prices.isError}> The prices cannot be read now.</Show>
       </p>
     </Page>
@@ -195,10 +196,8 @@ function columnsOf(prices: PricesOf): readonly Column<Model>[] {
     {
       title: "Relayed formats",
       cell: (model) => (
-        <span class={styles.tags}>
-          <For each={relayed(model)} fallback={<span class={ui.soft}>–</span>}>
-            {(format) => <Badge>{formatName(format)}</Badge>}
-          </For>
+        <span class={styles.takes}>
+          {relayed(model).map(formatName).join(", ") || <span class={ui.soft}>–</span>}
         </span>
       ),
       text: (model) => relayed(model).map(formatName).join(", "),
@@ -232,7 +231,14 @@ function relayed({ formats }: Model): readonly string[] {
 function Price(props: { readonly of: PriceRow | undefined; readonly among: readonly PriceRow[] }) {
   const others = () => props.among.filter(({ what }) => what === props.of?.what);
   return (
-    <Show when={props.of} fallback={<span class={ui.soft}>–</span>}>
+    <Show
+      when={props.of}
+      fallback={
+        <span class={ui.soft}>
+          –<span class={styles.mark} />
+        </span>
+      }
+    >
       {(row) => (
         <span
           title={others()
@@ -240,9 +246,7 @@ function Price(props: { readonly of: PriceRow | undefined; readonly among: reado
             .join("; ")}
         >
           {exactPrice(row().usd)}
-          <Show when={isConditional(others())}>
-            <span class={ui.soft}> …</span>
-          </Show>
+          <span class={styles.mark}>{isConditional(others()) ? "*" : ""}</span>
         </span>
       )}
     </Show>

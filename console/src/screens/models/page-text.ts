@@ -84,3 +84,23 @@ function cellsOf(line: string): readonly string[] {
     .slice(1, -1)
     .map((cell) => cell.trim().replaceAll(String.raw`\|`, "|"));
 }
+
+/** Whether a column of a table has numbers alone. */
+export function isOfNumbers(rows: readonly (readonly string[])[], at: number): boolean {
+  return rows.every((row) => /^\d[\d,]*(?:\.\d+)?$/.test(row[at] ?? ""));
+}
+
+/** The rows with as many decimals in each column of numbers as its longest number has, so that they are aligned. */
+export function withAlignedNumbers(rows: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  const decimals = (cell: string): number => cell.split(".")[1]?.length ?? 0;
+  const most = (rows[0] ?? []).map((_, at) =>
+    isOfNumbers(rows, at) ? Math.max(...rows.map((row) => decimals(row[at] ?? ""))) : 0,
+  );
+  return rows.map((row) =>
+    row.map((cell, at) => {
+      const missing = (most[at] ?? 0) - decimals(cell);
+      if (missing <= 0) return cell;
+      return `${cell}${cell.includes(".") ? "" : "."}${"0".repeat(missing)}`;
+    }),
+  );
+}

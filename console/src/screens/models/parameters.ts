@@ -1,3 +1,5 @@
+import { counted } from "../../format/numbers.ts";
+
 /** A parameter of a model, as a line of a table. */
 export interface Parameter {
   readonly name: string;
@@ -65,7 +67,7 @@ function ownRange(schema: Schema): string {
   if (minimum !== undefined && maximum !== undefined) return `${grouped(minimum)} to ${grouped(maximum)}`;
   if (minimum !== undefined) return `at least ${grouped(minimum)}`;
   if (maximum !== undefined) return `at most ${grouped(maximum)}`;
-  if (maxLength !== undefined) return `at most ${grouped(maxLength)} characters`;
+  if (maxLength !== undefined) return `at most ${counted(maxLength, "character")}`;
   return maxItems === undefined ? "" : `at most ${grouped(maxItems)}`;
 }
 

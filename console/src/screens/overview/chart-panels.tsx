@@ -5,7 +5,7 @@ import { Panel } from "../../design/layout.tsx";
 import { Empty, known, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { classes } from "../../design/classes.ts";
-import { credits } from "../../format/money.ts";
+import { axisCredits, credits } from "../../format/money.ts";
 import { compact, duration } from "../../format/numbers.ts";
 import type { TimeRange } from "../../shell/range.ts";
 import { groupSeries, lineOf, type Step, stepsOf, wholeSteps } from "./charts.ts";
@@ -29,7 +29,7 @@ export function SpendChart(props: ChartProps) {
       title="Spend by model, credits"
       measure={({ credit }) => credit}
       format={credits}
-      axisFormat={(amount) => (amount > 0 && amount < 10 ? credits(amount) : compact(amount))}
+      axisFormat={axisCredits}
     />
   );
 }
@@ -78,11 +78,11 @@ export function LatencyChart(props: ChartProps) {
       return [];
     const line = (measure: (row: Usage) => number | undefined) => lineOf(rows, times(), measure, null);
     return [
-      { name: "p95", colour: "var(--series-7)", values: line(({ latency_ms }) => latency_ms?.p95) },
+      { name: "p95", colour: "var(--series-3)", values: line(({ latency_ms }) => latency_ms?.p95) },
       { name: "p50", colour: "var(--series-1)", values: line(({ latency_ms }) => latency_ms?.p50) },
       {
         name: "first token p95",
-        colour: "var(--series-6)",
+        colour: "var(--series-4)",
         values: line(({ first_byte_ms }) => first_byte_ms?.p95),
       },
       {

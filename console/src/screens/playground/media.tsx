@@ -45,8 +45,7 @@ export function MediaPlayground(props: { readonly kind: MediaKind }) {
     staleTime: 60_000,
   }));
   return (
-    <Page title="Playground" aside={<ChargedTo />}>
-      <PlaygroundTabs />
+    <Page title="Playground" aside={<PlaygroundTabs />} actions={<ChargedTo />}>
       <Loaded of={models} skeleton={<Skeleton lines={8} />}>
         {(all) => (
           <Show when={session.data}>

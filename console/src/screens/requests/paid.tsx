@@ -7,7 +7,7 @@ import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
-import { compact, duration } from "../../format/numbers.ts";
+import { compact, seconds } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import styles from "../../lists/lists.module.css";
 import { shortId } from "../../lists/ids.ts";
@@ -118,7 +118,7 @@ export function Paid() {
               />
               <Show when={rows().length > 0}>
                 <ListEnd
-                  noun="requests"
+                  noun={["request"]}
                   shown={rows().length}
                   of={query}
                   isOrdered={search().sort !== undefined}
@@ -205,14 +205,14 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       text: ({ outcome }) => outcome,
     },
     {
-      title: "In",
+      title: "Tokens in",
       isNumber: true,
       order: "in",
       cell: (row) => compact(tokensIn(row.usage)),
       text: ({ usage }) => tokensIn(usage),
     },
     {
-      title: "Out",
+      title: "Tokens out",
       isNumber: true,
       order: "out",
       cell: (row) => {
@@ -222,24 +222,24 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       text: ({ usage }) => tokensOut(usage),
     },
     {
-      title: "First byte",
+      title: "First byte, s",
       isNumber: true,
       order: "first_byte",
       cell: (row) => {
         const ms = toFirstByte(row);
-        return ms === null ? "–" : duration(ms);
+        return ms === null ? "–" : seconds(ms);
       },
       text: toFirstByte,
     },
     {
-      title: "Time",
+      title: "Time, s",
       isNumber: true,
       order: "time",
-      cell: (row) => duration(lasted(row)),
+      cell: (row) => seconds(lasted(row)),
       text: lasted,
     },
     {
-      title: "Credits · USD",
+      title: "Charged, cr · USD",
       isNumber: true,
       order: "credit",
       cell: (row) => <Money credits={row.credit} bare />,

@@ -129,7 +129,7 @@ export function Refused() {
                 }
               />
               <Show when={rows().length > 0}>
-                <ListEnd noun="refusals" shown={rows().length} of={query} isOrdered={false} />
+                <ListEnd noun={["refusal"]} shown={rows().length} of={query} isOrdered={false} />
               </Show>
             </div>
           )}

@@ -12,7 +12,7 @@ import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { credits, dollars, exactCredits, exactPrice } from "../../format/money.ts";
-import { compact, count, duration, share } from "../../format/numbers.ts";
+import { compact, count, duration, seconds, share } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import { useIsOperator } from "../../lists/names.ts";
 import { OwnerLink, WordBadge } from "../../lists/parts.tsx";
@@ -130,7 +130,7 @@ function Paid(props: { readonly request: RequestDetail }) {
       </Outcome>
       <Figures>
         <Figure
-          name="Credit"
+          name="Charged, cr"
           value={credits(request().credit)}
           note={
             exactCredits(request().credit) === credits(request().credit)
@@ -166,8 +166,8 @@ function Paid(props: { readonly request: RequestDetail }) {
       </Panel>
       <Attempts request={request()} />
       <Columns>
-        <Charge request={request()} />
         <div class={ui.page}>
+          <Charge request={request()} />
           <Panel title="Tokens by bucket">
             <Show
               when={tokenBuckets(request().usage).length > 0}
@@ -182,8 +182,8 @@ function Paid(props: { readonly request: RequestDetail }) {
               />
             </Show>
           </Panel>
-          <Details request={request()} />
         </div>
+        <Details request={request()} />
       </Columns>
       <Ledger request={request()} />
     </>
@@ -226,11 +226,11 @@ function Attempts(props: { readonly request: RequestDetail }) {
       ),
     },
     {
-      title: "Sent after",
+      title: "Sent after, s",
       isNumber: true,
-      cell: ({ sent_at }) => duration((sent_at - props.request.admitted_at) * 1_000),
+      cell: ({ sent_at }) => seconds((sent_at - props.request.admitted_at) * 1_000),
     },
-    { title: "Took", isNumber: true, cell: ({ i }) => duration(took()[i] ?? 0) },
+    { title: "Took, s", isNumber: true, cell: ({ i }) => seconds(took()[i] ?? 0) },
   ];
   return (
     <Panel title="Attempts" flush>
@@ -333,8 +333,8 @@ function Ledger(props: { readonly request: RequestDetail }) {
     { title: "Entry", cell: ({ kind }) => <WordBadge words={wordsOf(ENTRY_WORDS, kind)} /> },
     { title: "Id", cell: ({ id }) => <CopyableId id={id} what="entry id" /> },
     { title: "Booked", cell: ({ created_at }) => <Time at={created_at} /> },
-    { title: "Amount", isNumber: true, cell: ({ amount }) => exactCredits(amount) },
-    { title: "Balance after", isNumber: true, cell: ({ balance_after }) => exactCredits(balance_after) },
+    { title: "Amount, cr", isNumber: true, cell: ({ amount }) => exactCredits(amount) },
+    { title: "Balance after, cr", isNumber: true, cell: ({ balance_after }) => exactCredits(balance_after) },
   ];
   return (
     <Panel

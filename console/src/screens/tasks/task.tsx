@@ -80,7 +80,7 @@ function TaskBody(props: { readonly task: TaskDetail }) {
       <Outcome words={stateWords(task())}>{task().error?.message ?? ""}</Outcome>
       <Figures>
         <Figure
-          name="Credit"
+          name="Charged, cr"
           value={task().credit === null ? "–" : credits(task().credit ?? 0)}
           note={creditNote(task())}
         />

@@ -7,7 +7,7 @@ import { Tabs } from "../../design/tabs.tsx";
 import { Money, Time } from "../../design/values.tsx";
 import { nowSec } from "../../design/now.ts";
 import { read } from "../../api/client.ts";
-import { duration } from "../../format/numbers.ts";
+import { seconds } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import styles from "../../lists/lists.module.css";
 import { shortId } from "../../lists/ids.ts";
@@ -125,7 +125,7 @@ export function Tasks() {
                 />
                 <Show when={rows().length > 0}>
                   <ListEnd
-                    noun="tasks"
+                    noun={["task"]}
                     shown={rows().length}
                     of={query}
                     isOrdered={search().sort !== undefined}
@@ -202,17 +202,17 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       text: ({ attempts }) => attempts,
     },
     {
-      title: "Ran for",
+      title: "Ran for, s",
       isNumber: true,
       order: "time",
       cell: (row) => {
         const ms = ranMs(row);
-        return ms === null ? "–" : duration(ms);
+        return ms === null ? "–" : seconds(ms);
       },
       text: ranMs,
     },
     {
-      title: "Credits · USD",
+      title: "Charged, cr · USD",
       isNumber: true,
       order: "credit",
       cell: (row) => (

@@ -4,11 +4,14 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
+  Link,
   redirect,
 } from "@tanstack/solid-router";
 import { Match, Switch } from "solid-js";
 import { queries } from "./api/query-client.ts";
 import { sessionQuery } from "./api/session.ts";
+import { buttonClass } from "./design/button.tsx";
+import { Page } from "./design/layout.tsx";
 import { Empty, Failure, Skeleton } from "./design/states.tsx";
 import { readSearch, REQUESTS_SEARCH, TASKS_SEARCH } from "./lists/search.ts";
 import { ACCOUNT_SEARCH, ACCOUNTS_SEARCH, NEW_KEY_SEARCH } from "./screens/accounts/search.ts";
@@ -25,9 +28,13 @@ const root = createRootRoute({
   validateSearch: readRange,
   component: Root,
   notFoundComponent: () => (
-    <Empty title="There is no such page">
-      <p>The address may be mistyped. The rail leads to every page.</p>
-    </Empty>
+    <Page title="There is no such page">
+      <Empty title="The address may be mistyped">
+        <Link to="/" class={buttonClass()}>
+          Go to the start
+        </Link>
+      </Empty>
+    </Page>
   ),
   errorComponent: ({ error }) => <Failure error={error} />,
 });

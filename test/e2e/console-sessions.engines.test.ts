@@ -93,7 +93,7 @@ describeOnEngineOfSuite("a session of the console", (engine) => {
     expect(await status()).toBe(401);
   });
 
-  test("is not kept alive by calls of a page that nobody attends to", async () => {
+  test("is not kept alive by the polls of a page whose reader is away", async () => {
     const { send } = await signIn(gateway, ADMIN_TOKEN);
     const poll = async () => (await send("GET", "/accounts", { headers: { "x-unattended": "1" } })).status;
     for (let i = 1; i < 3; i += 1) {

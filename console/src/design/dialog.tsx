@@ -3,6 +3,7 @@ import X from "lucide-solid/icons/x";
 import type { JSX } from "solid-js";
 import { Button } from "./button.tsx";
 import { classes } from "./classes.ts";
+import { returnFocus } from "./focus.ts";
 import styles from "./ui.module.css";
 
 /** A dialog over the page. It closes by Escape, by its button and by a click beside it. */
@@ -14,12 +15,16 @@ export function Dialog(props: {
   readonly isWide?: boolean;
   readonly children: JSX.Element;
 }) {
+  const giveBack = returnFocus(() => props.open);
   return (
     <Primitive open={props.open} onOpenChange={(open) => !open && props.onClose()}>
       <Primitive.Portal>
         <Primitive.Overlay class={styles.overlay} />
         <div class={styles.dialogPlace}>
-          <Primitive.Content class={classes(styles.dialog, props.isWide === true && styles.wideDialog)}>
+          <Primitive.Content
+            class={classes(styles.dialog, props.isWide === true && styles.wideDialog)}
+            onCloseAutoFocus={giveBack}
+          >
             <header class={styles.dialogHead}>
               <Primitive.Title as="h2">{props.title}</Primitive.Title>
               <Button kind="quiet" label="Close" onClick={() => props.onClose()}>

@@ -26,7 +26,11 @@ export function SignIn() {
   };
   return (
     <main class={styles.signIn}>
-      <Panel title="Sign in to Switchyard">
+      <h1 class={styles.signInBrand}>
+        <img src="/console/icon.svg" alt="" width="28" height="28" />
+        Switchyard
+      </h1>
+      <Panel title="Sign in">
         <form class={styles.signInBox} onSubmit={(event) => void submit(event)}>
           <TextField
             label="Admin token or API key"

@@ -1,6 +1,7 @@
 import { Dialog } from "@kobalte/core/dialog";
 import { useNavigate } from "@tanstack/solid-router";
 import { createEffect, createSignal, For, onCleanup, onMount } from "solid-js";
+import { returnFocus } from "../design/focus.ts";
 import ui from "../design/ui.module.css";
 import styles from "./shell.module.css";
 
@@ -46,6 +47,7 @@ export function Palette(props: {
   };
   onMount(() => document.addEventListener("keydown", onShortcut));
   onCleanup(() => document.removeEventListener("keydown", onShortcut));
+  const giveBack = returnFocus(() => props.open);
   createEffect(() => {
     if (props.open) setText("");
     setAt(0);
@@ -55,7 +57,7 @@ export function Palette(props: {
       <Dialog.Portal>
         <Dialog.Overlay class={ui.overlay} />
         <div class={styles.palettePlace}>
-          <Dialog.Content class={styles.palette} aria-label="Go to">
+          <Dialog.Content class={styles.palette} aria-label="Go to" onCloseAutoFocus={giveBack}>
             <input
               class={styles.paletteInput}
               role="combobox"

@@ -45,7 +45,7 @@ export interface Sessions {
   signIn(asked: SignIn): Promise<OpenedSession>;
   /**
    * The live session of a cookie. Rejects with a 401 that says why there is none. `isUse`: whether the call keeps the
-   * session from ending for want of use; polls of a page that nobody attends to do not.
+   * session from ending for want of use; polls of a page whose reader is away do not.
    */
   find(token: string | undefined, isUse?: boolean): Promise<Session>;
   /** Ends a session in every process: at once in this one, within five seconds in others. */

@@ -142,6 +142,8 @@ export function TimeChart(props: {
       plot?.destroy();
     });
   });
+  const said = (value: number | null | undefined): string =>
+    value === null || value === undefined ? "–" : props.format(value);
   const at = (): number => shown() ?? props.times.length - 1;
   return (
     <figure aria-label={props.label}>
@@ -154,7 +156,7 @@ export function TimeChart(props: {
               <svg viewBox="0 0 10 10" aria-hidden="true">
                 <rect width="10" height="10" rx="2" fill={colours()[i()]} />
               </svg>
-              {name} <span class={styles.value}>{props.format(values[at()] ?? 0)}</span>
+              {name} <span class={styles.value}>{said(values[at()])}</span>
             </span>
           )}
         </For>

@@ -12,6 +12,7 @@ export function PlaceLink(props: {
     <Link
       to={props.place.to}
       class={props.class ?? ""}
+      title={props.place.name}
       search={({ range, from, to }: Record<string, unknown>) => ({ range, from, to }) as object}
       onClick={() => props.onClick?.()}
     >

@@ -47,7 +47,7 @@ export function Shell(props: { readonly session: Session }) {
         <div class={styles.places}>
           <Link to="/" class={styles.brand}>
             <img src="/console/icon.svg" alt="" width="20" height="20" />
-            Switchyard
+            <span>Switchyard</span>
           </Link>
           <For each={places()}>
             {(place) => (

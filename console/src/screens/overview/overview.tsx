@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/solid-query";
-import { Link, useNavigate } from "@tanstack/solid-router";
+import { Link, useNavigate, useRouter } from "@tanstack/solid-router";
 import { createEffect, Show } from "solid-js";
 import { Badge } from "../../design/badge.tsx";
 import { Columns, Page } from "../../design/layout.tsx";
@@ -22,12 +22,15 @@ export function Overview() {
   const { range, zoom } = useRange();
   const step = () => intervalOf(range());
   const navigate = useNavigate();
+  const router = useRouter();
   const queries = useQueryClient();
   const newest = useQuery(() => newestQuery);
   const isUnused = (): boolean => known(newest)?.data.length === 0;
   const figures = useQuery(() => usageQuery({ ...range(), interval: "all", group_by: "none" }, LIVE_MS));
   createEffect(() => {
     if (!isUnused() || isWelcomed) return;
+    // A reader who is on the way to another page is left alone.
+    if (!router.latestLocation.pathname.endsWith("/overview")) return;
     isWelcomed = true;
     void navigate({ to: "/welcome", replace: true });
   });

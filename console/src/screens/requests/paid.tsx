@@ -1,7 +1,8 @@
 import { read } from "../../api/client.ts";
+import { Link } from "@tanstack/solid-router";
 import Flag from "lucide-solid/icons/flag";
 import { createMemo, Show } from "solid-js";
-import { Button } from "../../design/button.tsx";
+import { Button, buttonClass } from "../../design/button.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
@@ -150,6 +151,9 @@ function NoRequests(props: { readonly isFiltered: boolean }) {
           <p>
             Each request that holds credit stands here once it has ended. A longer range is in the bar above.
           </p>
+          <Link to="/playground" class={buttonClass()}>
+            Make one in the playground
+          </Link>
         </Empty>
       }
     >

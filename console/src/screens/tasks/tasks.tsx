@@ -1,5 +1,7 @@
+import { Link } from "@tanstack/solid-router";
 import { createMemo, Show } from "solid-js";
 import { Badge } from "../../design/badge.tsx";
+import { buttonClass } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
@@ -146,7 +148,10 @@ function NoTasks(props: { readonly isFiltered: boolean }) {
       when={props.isFiltered}
       fallback={
         <Empty title="No task began in this time">
-          <p>Images and videos that are made stand here from their first moment. The playground makes one.</p>
+          <p>Images and videos that are made stand here from their first moment.</p>
+          <Link to="/playground/images" class={buttonClass()}>
+            Make an image in the playground
+          </Link>
         </Empty>
       }
     >

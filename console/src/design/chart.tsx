@@ -49,7 +49,7 @@ export function TimeChart(props: {
       {
         width: place.clientWidth || 600,
         height: HEIGHT,
-        padding: [8, 20, 0, 0],
+        padding: [8, 26, 0, 0],
         legend: { show: false },
         cursor: {
           // The other charts show where the pointer is; the one that is dragged says the range.

@@ -75,6 +75,13 @@ export function useCsrf(token: string): void {
   csrf = token;
 }
 
+let refused: (why: ApiError) => void = () => undefined;
+
+/** Sets what happens where the gateway knows the session no more, whichever call it was. */
+export function onSessionEnd(react: (why: ApiError) => void): void {
+  refused = react;
+}
+
 /** Reads a path of the API. Rejects with an `ApiError`, or with `Offline`. */
 export function read<Path extends PathsWith<"get">>(
   path: Path,
@@ -125,8 +132,10 @@ export async function send(
     if (signal?.aborted === true) throw error;
     throw new Offline("The gateway cannot be reached.", { cause: error });
   }
-  if (!response.ok) throw new ApiError(response, await response.text().catch(() => ""));
-  return response;
+  if (response.ok) return response;
+  const error = new ApiError(response, await response.text().catch(() => ""));
+  if (error.status === 401) refused(error);
+  throw error;
 }
 
 function errorIn(body: string): ErrorBody | undefined {

@@ -1,14 +1,9 @@
-import { QueryCache, QueryClient } from "@tanstack/solid-query";
-import { ApiError } from "./client.ts";
+import { QueryClient } from "@tanstack/solid-query";
+import { ApiError, onSessionEnd } from "./client.ts";
 import { forgetSession } from "./session.ts";
 
 /** What was read of the gateway, shared by all screens. */
 export const queries: QueryClient = new QueryClient({
-  queryCache: new QueryCache({
-    onError(error) {
-      if (error instanceof ApiError && error.status === 401) forgetSession(queries);
-    },
-  }),
   defaultOptions: {
     queries: {
       staleTime: 15_000,
@@ -17,3 +12,5 @@ export const queries: QueryClient = new QueryClient({
     },
   },
 });
+
+onSessionEnd((why) => forgetSession(queries, why.message));

@@ -1,4 +1,5 @@
 import { type QueryClient, queryOptions } from "@tanstack/solid-query";
+import { createSignal } from "solid-js";
 import { ApiError, change, read, useCsrf } from "./client.ts";
 import { forgetTab } from "./tab-memory.ts";
 
@@ -15,6 +16,11 @@ export interface Session {
 }
 
 const SESSION = ["session"] as const;
+
+const [farewell, setFarewell] = createSignal<string>();
+
+/** Why the last session of this visit has ended by itself. */
+export const whyEnded = farewell;
 
 /** The present session; `null` where nobody is signed in. */
 export const sessionQuery = queryOptions({
@@ -37,18 +43,26 @@ export async function signIn(queries: QueryClient, credential: string): Promise<
   // What another session read is not this one's; its own entry stays, since the page watches it.
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
   queries.setQueryData(SESSION, session);
+  setFarewell();
   return session;
 }
 
 /** Ends the session, here and on the gateway. */
 export async function signOut(queries: QueryClient): Promise<void> {
-  await change("delete", "/console/api/session");
+  try {
+    await change("delete", "/console/api/session");
+  } catch (error) {
+    // It had ended before.
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+  }
   forgetSession(queries);
 }
 
-/** The gateway knows the session no more. */
-export function forgetSession(queries: QueryClient): void {
+/** The gateway knows the session no more; `why` it has ended by itself. */
+export function forgetSession(queries: QueryClient, why?: string): void {
   forgetTab();
+  // Whoever was not signed in has lost nothing.
+  if (queries.getQueryData(SESSION)) setFarewell(why);
   queries.setQueryData(SESSION, null);
 }
 

@@ -1,9 +1,11 @@
 import { useQueryClient } from "@tanstack/solid-query";
-import { createSignal } from "solid-js";
-import { signIn } from "../api/session.ts";
+import { createSignal, Show } from "solid-js";
+import { ApiError } from "../api/client.ts";
+import { signIn, whyEnded } from "../api/session.ts";
 import { Button } from "../design/button.tsx";
 import { TextField } from "../design/field.tsx";
 import { Panel } from "../design/layout.tsx";
+import { relativeTime } from "../format/times.ts";
 import styles from "../shell/shell.module.css";
 
 /** Signs in with the admin token, or with an API key for what is that key's own. */
@@ -19,7 +21,7 @@ export function SignIn() {
     try {
       await signIn(queries, credential().trim());
     } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
+      setFault(faultText(error));
     } finally {
       setBusy(false);
     }
@@ -32,6 +34,7 @@ export function SignIn() {
       </h1>
       <Panel title="Sign in">
         <form class={styles.signInBox} onSubmit={(event) => void submit(event)}>
+          <Show when={whyEnded()}>{(why) => <p role="status">{why()}</p>}</Show>
           <TextField
             label="Admin token or API key"
             type="password"
@@ -50,4 +53,11 @@ export function SignIn() {
       </Panel>
     </main>
   );
+}
+
+/** What went wrong, and how long to wait where the gateway says so. */
+function faultText(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof ApiError) || error.retryAfterSec === undefined) return message;
+  return `${message} The wait ends ${relativeTime(error.retryAfterSec, 0)}`;
 }

@@ -1,6 +1,11 @@
 import { AxeBuilder } from "@axe-core/playwright";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { chromiumPath } from "../browser/chromium.ts";
+
+/** The folder that pictures are kept in; absent: none are made. */
+const SCREENSHOTS = process.env.SWITCHYARD_TEST_SCREENSHOTS;
 
 /** Looks of a page: a theme and a width. */
 export interface Look {
@@ -19,10 +24,12 @@ export const LOOKS: readonly Look[] = [
 /** A page of the console in a real browser, and what went wrong on it. */
 export interface ConsolePage {
   readonly page: Page;
-  /** Errors of scripts, refusals by the policy, failed loads: a sentence each. Those since the last call. */
+  /** Errors of scripts, refusals by the policy, failed loads, dialogs, calls elsewhere: those since the last call. */
   faults(): readonly string[];
   /** Findings of axe that are serious or worse, with the elements that have them. */
   axe(): Promise<readonly string[]>;
+  /** Keeps a picture of the page where pictures are asked for. */
+  picture(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -49,6 +56,17 @@ export async function openPage(browser: Browser, { theme, width }: Look): Promis
   page.on("console", (message) => {
     if (message.type() === "error") faults.push(`console: ${message.text()}`);
   });
+  page.on("dialog", (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  let home: string | undefined;
+  context.on("request", (request) => {
+    const { origin } = new URL(request.url());
+    home ??= origin;
+    // Bytes within the page have the origin "null".
+    if (origin !== home && origin !== "null") faults.push(`elsewhere: ${request.url()}`);
+  });
   await page.addInitScript(
     `document.addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) =>
       console.error("policy: " + violatedDirective + " " + blockedURI))`,
@@ -65,6 +83,11 @@ export async function openPage(browser: Browser, { theme, width }: Look): Promis
       return violations
         .filter(({ impact }) => impact === "serious" || impact === "critical")
         .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
+    },
+    async picture(name) {
+      if (SCREENSHOTS === undefined) return;
+      mkdirSync(SCREENSHOTS, { recursive: true });
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
     },
     close: () => context.close(),
   };

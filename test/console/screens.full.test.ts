@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { describeInChromium } from "../browser/chromium.ts";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
@@ -10,8 +8,6 @@ import { fillGateway, type Filled } from "./fill.ts";
 
 // Every screen of the console in a real browser, in both themes and on two widths: with and without data. Where
 // SWITCHYARD_TEST_SCREENSHOTS names a folder, each is kept there as a picture.
-
-const SCREENSHOTS = process.env.SWITCHYARD_TEST_SCREENSHOTS;
 
 const processes = useGatewayProcesses();
 let browser: Browser;
@@ -53,10 +49,7 @@ async function look(
   await page.goto(`${url}/console/${path}`);
   await page.getByRole("heading", { level: 1 }).first().waitFor();
   await page.waitForLoadState("networkidle");
-  if (SCREENSHOTS !== undefined) {
-    mkdirSync(SCREENSHOTS, { recursive: true });
-    await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
-  }
+  await opened.picture(name);
   return [...opened.faults(), ...(await opened.axe())].map((fault) => `${path}: ${fault}`);
 }
 

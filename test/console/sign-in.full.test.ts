@@ -1,0 +1,135 @@
+import { expect, test } from "bun:test";
+import { describeInChromium } from "../browser/chromium.ts";
+import { ADMIN_TOKEN } from "../gateway/gateway.ts";
+import { useDesk } from "./desk.ts";
+
+// Who comes into the console, and how a session ends, by hand in a browser (catalogue, S30, S31).
+
+const UNAUTHORIZED =
+  "console: Failed to load resource: the server responded with a status of 401 (Unauthorized)";
+const TOO_MANY =
+  "console: Failed to load resource: the server responded with a status of 429 (Too Many Requests)";
+
+describeInChromium("the sign-in", () => {
+  const desk = useDesk();
+
+  test("takes the admin token from the keyboard, and no other credential", async () => {
+    const opened = await desk.open();
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/`);
+    expect(page.url()).toStartWith(`${desk.gateway.url}/console/`);
+    const field = page.getByLabel("Admin token or API key");
+    await field.waitFor();
+    expect(await page.locator("input:focus").getAttribute("type")).toBe("password");
+    expect(await page.getByRole("button", { name: "Sign in" }).isDisabled()).toBe(true);
+    opened.faults();
+
+    await page.keyboard.type("adm-wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("This is neither the admin token of this gateway nor an API key").waitFor();
+    expect(await field.getAttribute("aria-invalid")).toBe("true");
+    expect(opened.faults()).toEqual([UNAUTHORIZED]);
+    await opened.picture("sign-in-wrong");
+
+    await field.fill(ADMIN_TOKEN);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({
+      name: "switchyard_console",
+      path: "/console/api",
+      httpOnly: true,
+      sameSite: "Strict",
+    });
+    expect(await page.evaluate("document.cookie")).toBe("");
+    expect(page.url()).not.toContain(cookie?.value ?? "");
+    expect(opened.faults()).toEqual([]);
+    await opened.close();
+  }, 120_000);
+
+  test("is over where another page has ended it, also for the button that would end it", async () => {
+    const opened = await desk.openSignedIn();
+    const { page } = opened;
+    const other = await page.context().newPage();
+    await other.goto(`${desk.gateway.url}/console/settings`);
+    await other.getByRole("region", { name: "Session" }).getByRole("button", { name: "Sign out" }).click();
+    await other.getByLabel("Admin token or API key").waitFor();
+    await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Admin token or API key").waitFor();
+    expect(opened.faults()).toEqual([UNAUTHORIZED]);
+    await opened.close();
+  }, 120_000);
+
+  test("stays on the address that was asked for", async () => {
+    const opened = await desk.open();
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/console/tasks?status=failed`);
+    await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Tasks" }).waitFor();
+    expect(page.url()).toBe(`${desk.gateway.url}/console/tasks?status=failed`);
+    await opened.close();
+  }, 120_000);
+
+  test("ends by the button, here and on the gateway, and Back shows nothing of it", async () => {
+    const opened = await desk.openSignedIn();
+    const { page } = opened;
+    await page.getByRole("link", { name: "Accounts & keys" }).click();
+    await page.getByRole("link", { name: "test", exact: true }).waitFor();
+    const [cookie] = await page.context().cookies();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Admin token or API key").waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    const kept = await fetch(`${desk.gateway.url}/console/api/session`, {
+      headers: { cookie: `${cookie?.name}=${cookie?.value}` },
+    });
+    expect(kept.status).toBe(401);
+    await page.goBack();
+    await page.getByLabel("Admin token or API key").waitFor();
+    expect(await page.getByRole("link", { name: "test", exact: true }).count()).toBe(0);
+    expect(opened.faults()).toEqual([]);
+    await opened.close();
+  }, 120_000);
+
+  test("is asked for again once a session has ended by itself, and leads back to where the reader was", async () => {
+    const opened = await desk.openSignedIn();
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/console/accounts?tab=keys`);
+    await page.getByRole("heading", { level: 1, name: "Accounts & keys" }).waitFor();
+    await desk.clock.advance(31 * 60_000);
+    await page.getByRole("link", { name: "Create a key" }).first().click();
+    await page.getByText("This session has ended: sign in again.").waitFor();
+    expect(opened.faults()[0]).toBe(UNAUTHORIZED);
+    await opened.picture("sign-in-ended");
+    await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Create a key" }).waitFor();
+    expect(opened.faults()).toEqual([]);
+    await opened.close();
+  }, 120_000);
+
+  test("tells who tries too often how long to wait, and still lets the right token in", async () => {
+    const tries = Array.from({ length: 20 }, (_, at) =>
+      fetch(`${desk.gateway.url}/console/api/session`, {
+        method: "POST",
+        headers: { origin: desk.gateway.url, "content-type": "application/json" },
+        body: JSON.stringify({ credential: `adm-${at}` }),
+      }),
+    );
+    await Promise.all(tries);
+    const opened = await desk.open();
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/console/`);
+    const field = page.getByLabel("Admin token or API key");
+    await field.fill("adm-once-more");
+    opened.faults();
+    await page.keyboard.press("Enter");
+    await page.getByText("Wait, then try again. The wait ends in 10 min.").waitFor();
+    expect(opened.faults()).toEqual([TOO_MANY]);
+    await opened.picture("sign-in-too-often");
+    await field.fill(ADMIN_TOKEN);
+    await page.keyboard.press("Enter");
+    await page.getByRole("navigation", { name: "Places" }).waitFor();
+    await opened.close();
+  }, 120_000);
+});

@@ -9,6 +9,7 @@ import { known, Loaded, Skeleton } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import { credits, dollars } from "../../format/money.ts";
+import { useListSearch } from "../../lists/use-search.ts";
 import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { RequestsChart, SpendChart } from "../overview/chart-panels.tsx";
@@ -17,6 +18,7 @@ import { KeysTable } from "./keys-table.tsx";
 import { Ledger } from "./ledger.tsx";
 import type { Account } from "./types.ts";
 import { accountQuery, useSpent } from "./reads.ts";
+import type { ACCOUNT_SEARCH } from "./search.ts";
 
 type Open = "credit" | "rename" | "close";
 
@@ -47,7 +49,7 @@ export function AccountPage() {
 function Present(props: { readonly account: Account }) {
   const { range, zoom } = useRange();
   const [open, setOpen] = createSignal<Open>();
-  const [keySort, setKeySort] = createSignal<string>();
+  const { search, change } = useListSearch<(typeof ACCOUNT_SEARCH)[number]>();
   const step = () => intervalOf(range());
   const id = (): string => props.account.id;
   const isClosed = (): boolean => props.account.status === "closed";
@@ -97,7 +99,13 @@ function Present(props: { readonly account: Account }) {
       <Show when={isClosed()}>
         <p class={ui.hint}>It is closed: no key spends from it, and no credit can be given to it.</p>
       </Show>
-      <KeysTable account={id()} text={undefined} status={undefined} sort={keySort()} onSort={setKeySort} />
+      <KeysTable
+        account={id()}
+        text={undefined}
+        status={undefined}
+        sort={search().keys}
+        onSort={(keys) => change({ keys })}
+      />
       <Columns>
         <SpendChart range={range()} step={step()} zoom={zoom} whose={{ account_id: id() }} />
         <RequestsChart range={range()} step={step()} zoom={zoom} whose={{ account_id: id() }} />

@@ -1,0 +1,107 @@
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { describeInChromium } from "../browser/chromium.ts";
+import { useDesk } from "./desk.ts";
+import { ADMIN_TOKEN } from "../gateway/gateway.ts";
+import { fillGateway, type Filled } from "./fill.ts";
+
+// The ways to a page: the palette by the keyboard, the range of time, a part of a chart, the rail.
+
+describeInChromium("a page is found", () => {
+  const desk = useDesk();
+  let filled: Promise<Filled> | undefined;
+  const things = (): Promise<Filled> =>
+    (filled ??= fillGateway(desk.gateway.url, desk.gateway.key, ADMIN_TOKEN));
+  const searchOf = (page: Page): Record<string, string> =>
+    Object.fromEntries(new URL(page.url()).searchParams);
+
+  desk.story("by an id that is put into the palette", async (opened) => {
+    const { page } = opened;
+    const { request, task, account, key } = await things();
+    const places = [
+      [request, "requests", "Request"],
+      [task, "tasks", "Task"],
+      [account, "accounts", "Filled"],
+      [key, "keys", "filled"],
+    ] as const;
+    for (const [id, place, heading] of places) {
+      await page.keyboard.press("Control+k");
+      const input = page.getByRole("combobox", { name: /Go to a page/ });
+      await input.fill(id);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
+      expect(page.url()).toBe(`${desk.gateway.url}/console/${place}/${id}`);
+      await input.waitFor({ state: "detached" });
+    }
+  });
+
+  desk.story(
+    "by a part of its name, with the arrows, and Escape leaves things as they were",
+    async (opened) => {
+      const { page } = opened;
+      await page.getByRole("button", { name: "Go to" }).click();
+      const input = page.getByRole("combobox", { name: /Go to a page/ });
+      await input.fill("luna");
+      await page.getByRole("option", { name: /luna/ }).first().waitFor();
+      expect(await opened.axe()).toEqual([]);
+      await opened.picture("palette");
+      await input.fill("s");
+      const options = page.getByRole("option");
+      await page.keyboard.press("ArrowDown");
+      expect(await options.nth(1).getAttribute("aria-selected")).toBe("true");
+      expect(await input.getAttribute("aria-activedescendant")).toBe(await options.nth(1).getAttribute("id"));
+      await page.keyboard.press("Escape");
+      await input.waitFor({ state: "detached" });
+      expect(page.url()).toEndWith("/console/overview");
+      await page.keyboard.press("Control+k");
+      await input.fill("heal");
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
+    },
+  );
+
+  desk.story("with the range of time, which goes along from page to page", async ({ page }) => {
+    const range = page.getByLabel("Range of time");
+    await range.selectOption({ label: "Last 7 days" });
+    await page.waitForURL(/range=7d/);
+    await page.getByRole("link", { name: "Requests" }).click();
+    await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
+    expect(searchOf(page)).toEqual({ range: "7d" });
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
+    expect(await range.inputValue()).toBe("7d");
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    expect(searchOf(page)).toEqual({ range: "7d" });
+  });
+
+  desk.story("closer: dragging over a chart makes its part the range of the page", async ({ page }) => {
+    await things();
+    await page.reload();
+    const chart = page.getByRole("figure", { name: "Requests by model" }).locator(".u-over");
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    if (box === null) throw new Error("The chart has no place.");
+    const y = box.y + box.height / 2;
+    await page.mouse.move(box.x + box.width * 0.25, y);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.5, y, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(/from=\d+&to=\d+/);
+    const { from, to } = searchOf(page);
+    const hours = (Number(to) - Number(from)) / 3_600;
+    expect(hours).toBeGreaterThan(5);
+    expect(hours).toBeLessThan(7);
+    expect(await page.getByLabel("Range of time").inputValue()).toBe("own");
+    await page.goBack();
+    await page.waitForURL((url) => !url.searchParams.has("from"));
+    expect(await page.getByLabel("Range of time").inputValue()).toBe("24h");
+  });
+
+  desk.story("past the rail, by the keyboard alone", async ({ page }) => {
+    await page.keyboard.press("Tab");
+    expect(await page.locator("a:focus").textContent()).toBe("Skip to the page");
+    await page.keyboard.press("Enter");
+    expect(await page.locator("main:focus").count()).toBe(1);
+  });
+});

@@ -1,0 +1,226 @@
+import { beforeAll, expect } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Locator, Page } from "playwright-core";
+import { describeInChromium } from "../browser/chromium.ts";
+import type { Json } from "../gateway/gateway.ts";
+import { useDesk } from "./desk.ts";
+
+// Every list filters, sorts, pages and exports, and its address keeps what is shown: for a reload, for Back, for others.
+
+const LUNA = "openai/gpt-5.6-luna";
+/** One read of a list gives this many. */
+const PAGE = 100;
+
+describeInChromium("a list", () => {
+  const desk = useDesk();
+  let second: Json;
+  let secondKey: Json;
+  let other: string;
+
+  beforeAll(async () => {
+    const { gateway } = desk;
+    const models = (await (
+      await fetch(`${gateway.url}/api/v1/models`, { headers: { authorization: `Bearer ${gateway.key}` } })
+    ).json()) as Json;
+    other = models.data.find(
+      ({ vendor, category }: Json) => vendor === "anthropic" && category === "language",
+    ).id;
+    second = (await gateway.admin("POST", "/accounts", { name: "Second" })).json;
+    await gateway.admin("POST", `/accounts/${second.id}/credits`, { amount: 100_000, reason: "a test" });
+    secondKey = (await gateway.admin("POST", "/keys", { account_id: second.id, name: "second key" })).json;
+    const chat = async (model: string, key: string, max_tokens: number): Promise<number> => {
+      const body = { model, max_tokens, messages: [{ role: "user", content: "Say hello." }] };
+      return (await gateway.chat(body, { headers: { authorization: `Bearer ${key}` } })).status;
+    };
+    for (let at = 0; at <= PAGE; at += 1) expect(await chat(LUNA, gateway.key, 8 + (at % 3))).toBe(200);
+    for (let at = 0; at < 2; at += 1) expect(await chat(other, secondKey.key, 8)).toBe(200);
+    expect(await chat(LUNA, gateway.key, -1)).toBe(400);
+    expect(await chat(LUNA, "sk-nobody", 8)).toBe(401);
+    for (const [path, model] of [
+      ["/api/v1/images/generations", "alibaba/qwen-image-2.0"],
+      ["/api/v1/videos", "bytedance/seedance-2.0-fast"],
+    ] as const) {
+      const body = path.endsWith("videos") ? { resolution: "480p" } : { size: "512*512", async: true };
+      const headers = { "x-sandbox": "pending_ms=3600000" };
+      expect((await gateway.post(path, { model, prompt: "A harbour", ...body }, { headers })).status).toBe(
+        202,
+      );
+    }
+    for (let at = 0; at < PAGE; at += 1) await gateway.admin("POST", "/accounts", { name: `Team ${at}` });
+  }, 120_000);
+
+  const go = (page: Page, path: string) => page.goto(`${desk.gateway.url}/console/${path}`);
+  const searchOf = (page: Page): Record<string, string> =>
+    Object.fromEntries(new URL(page.url()).searchParams);
+  /** The rows of a table, without its head. */
+  const rowsOf = (table: Locator): Locator => table.locator("tbody tr:not([aria-hidden])");
+  const shown = (page: Page, words: string) => page.getByRole("status").getByText(words).waitFor();
+
+  /** What the button saves, as lines. */
+  const exported = async (page: Page, panel: string): Promise<readonly string[]> => {
+    const saved = page.waitForEvent("download");
+    await page
+      .getByRole("region", { name: panel, exact: true })
+      .getByRole("button", { name: "Export" })
+      .click();
+    const file = await saved;
+    expect(file.suggestedFilename()).toEndWith(".csv");
+    return readFileSync(await file.path(), "utf8")
+      .trimEnd()
+      .split("\r\n");
+  };
+
+  desk.story("of requests pages, and its filters stand in the address", async (opened) => {
+    const { page } = opened;
+    await go(page, "requests");
+    await shown(page, `${PAGE} requests shown`);
+    expect((await exported(page, "Requests that ended")).length).toBe(PAGE + 1);
+    await page.getByRole("button", { name: "Load more" }).click();
+    await shown(page, `${PAGE + 3} requests shown`);
+    expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
+
+    const filters = page.getByRole("search", { name: "Filters" });
+    await filters.getByLabel("Model").fill(other);
+    await page.keyboard.press("Enter");
+    await shown(page, "2 requests shown");
+    expect(searchOf(page)).toEqual({ model: other });
+    const lines = await exported(page, "Requests that ended");
+    expect(lines.length).toBe(3);
+    expect(lines[0]).toStartWith("Ended,Request,Model,Provider,Key,Outcome");
+    expect(lines[1]).toContain(`,${other},`);
+
+    await filters.getByLabel("Account").selectOption({ label: "test" });
+    await page.getByText("No request fits these filters").waitFor();
+    await opened.picture("requests-no-match");
+    await page.goBack();
+    await shown(page, "2 requests shown");
+    expect(searchOf(page)).toEqual({ model: other });
+    await page.reload();
+    await shown(page, "2 requests shown");
+    expect(await filters.getByLabel("Model").inputValue()).toBe(other);
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await shown(page, `${PAGE} requests shown`);
+    expect(searchOf(page)).toEqual({});
+    expect(await filters.getByLabel("Model").inputValue()).toBe("");
+  });
+
+  desk.story("is put in order by a head, either way, also after a reload", async ({ page }) => {
+    await go(page, "requests");
+    const table = page.getByRole("region", { name: "Table of requests" });
+    const head = table.getByRole("columnheader", { name: /^Out( |$)/ });
+    const tokens = async (): Promise<readonly number[]> =>
+      (await rowsOf(table).locator('td[data-label="Out"]').allTextContents()).map(Number);
+    await head.getByRole("button").click();
+    await shown(page, "in order among these");
+    expect(searchOf(page)).toEqual({ sort: "-out" });
+    expect(await head.getAttribute("aria-sort")).toBe("descending");
+    const down = await tokens();
+    expect(down).toEqual(down.toSorted((a, b) => b - a));
+    expect(new Set(down).size).toBeGreaterThan(1);
+    await head.getByRole("button").click();
+    await page.waitForURL(/sort=out/);
+    await page.reload();
+    await shown(page, "in order among these");
+    expect(await tokens()).toEqual(down.toReversed());
+    expect(await head.getAttribute("aria-sort")).toBe("ascending");
+  });
+
+  desk.story("of refusals has its own filters, which the other tab does not take along", async ({ page }) => {
+    await go(page, "requests");
+    await page.getByRole("tab", { name: "Refused" }).click();
+    await shown(page, "2 refusals shown");
+    expect(searchOf(page)).toEqual({ tab: "refused" });
+    await page.getByRole("search", { name: "Filters" }).getByLabel("Status").selectOption("401");
+    await shown(page, "1 refusals shown");
+    await page.reload();
+    await shown(page, "1 refusals shown");
+    expect((await exported(page, "Refusals")).length).toBe(2);
+    await page.getByLabel("Group refusals").selectOption("status");
+    await page.getByRole("figure").getByText("401").waitFor();
+    expect(searchOf(page)).toMatchObject({ tab: "refused", group: "status" });
+    await page.getByRole("tab", { name: "Paid" }).click();
+    await shown(page, `${PAGE} requests shown`);
+    expect(searchOf(page)).toEqual({});
+  });
+
+  desk.story("of tasks filters by state, kind and maker", async ({ page }) => {
+    await go(page, "tasks");
+    await shown(page, "2 tasks shown");
+    await page.getByRole("tab", { name: "Pending" }).click();
+    await page.getByRole("search", { name: "Filters" }).getByLabel("Kind").selectOption({ label: "Video" });
+    await shown(page, "1 tasks shown");
+    expect(searchOf(page)).toEqual({ status: "pending", kind: "video" });
+    await page.reload();
+    await shown(page, "1 tasks shown");
+    expect((await exported(page, "Images and videos")).length).toBe(2);
+    await page.goBack();
+    await shown(page, "2 tasks shown");
+  });
+
+  desk.story("of accounts and of keys is searched, put in order and exported", async ({ page }) => {
+    await go(page, "accounts");
+    await shown(page, `${PAGE} accounts shown`);
+    await page.getByRole("button", { name: "Load more" }).click();
+    await shown(page, `${PAGE + 2} accounts shown`);
+    await page.getByLabel("Name or id").fill("second");
+    await page.keyboard.press("Enter");
+    await shown(page, "1 accounts shown");
+    expect(searchOf(page)).toEqual({ text: "second" });
+    expect((await exported(page, "Accounts")).length).toBe(2);
+    await page.getByRole("link", { name: "1", exact: true }).click();
+    await page.getByRole("region", { name: "Table of keys" }).getByText("second key").waitFor();
+    expect(searchOf(page)).toEqual({ tab: "keys", account_id: second.id, status: "live" });
+    await page.reload();
+    const keys = page.getByRole("region", { name: "Table of keys" });
+    await keys.getByRole("columnheader", { name: "Spent in all" }).getByRole("button").click();
+    await page.waitForURL(/sort=-spent/);
+    expect(await rowsOf(keys).count()).toBe(1);
+    expect((await exported(page, "Keys"))[1]).toStartWith("second key,Second,live,");
+  });
+
+  desk.story("of an account's keys and of its ledger stand in one address", async ({ page }) => {
+    await go(page, `accounts/${second.id}`);
+    await page.getByRole("columnheader", { name: "Spent in all" }).getByRole("button").click();
+    await page.waitForURL(/keys=-spent/);
+    await page.getByRole("search", { name: "Filters" }).getByLabel("What").selectOption({ label: "Charge" });
+    await shown(page, "2 entries shown");
+    expect(searchOf(page)).toEqual({ keys: "-spent", kind: "settle" });
+    await page.reload();
+    await shown(page, "2 entries shown");
+    expect((await exported(page, "Ledger")).length).toBe(3);
+  });
+
+  desk.story("of models is narrowed by what a model takes, costs and is called", async ({ page }) => {
+    await go(page, "models");
+    await page
+      .getByRole("status")
+      .getByText(/^(\d+) of \1 models/)
+      .waitFor();
+    const filters = page.getByRole("search", { name: "Filters" });
+    await filters.getByLabel("Category").selectOption("video");
+    await filters.getByLabel("Name, id or maker").fill("seedance");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/text=seedance/);
+    expect(searchOf(page)).toEqual({ category: "video", text: "seedance" });
+    await page.reload();
+    const table = page.getByRole("region", { name: "Table of models" });
+    await table.getByText("bytedance/seedance-2.0-fast").waitFor();
+    const names = await rowsOf(table).locator('td[data-label="Model"]').allTextContents();
+    expect(names.every((name) => /seedance/i.test(name))).toBe(true);
+    expect((await exported(page, "Models that are served")).length).toBe(names.length + 1);
+  });
+
+  desk.story("of routes is narrowed by state and provider", async ({ page }) => {
+    await go(page, "health");
+    const panel = page.getByRole("region", { name: "Routes and breakers" }).first();
+    await panel.getByLabel("Model").fill("seedance-2.0-fast");
+    await panel.getByLabel("State").selectOption("healthy");
+    await page.waitForURL(/state=healthy/);
+    await page.reload();
+    expect(await panel.getByLabel("Model").inputValue()).toBe("seedance-2.0-fast");
+    await panel.getByRole("button", { name: "Export" }).waitFor();
+    const names = await rowsOf(panel).locator('td[data-label="Model"]').allTextContents();
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.every((name) => name.includes("seedance-2.0-fast"))).toBe(true);
+  });
+});

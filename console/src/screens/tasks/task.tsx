@@ -15,6 +15,7 @@ import { Time } from "../../design/values.tsx";
 import { credits, dollars } from "../../format/money.ts";
 import { duration } from "../../format/numbers.ts";
 import { exactTime, relativeTime } from "../../format/times.ts";
+import { useIsOperator } from "../../lists/names.ts";
 import { OwnerLink, WordBadge } from "../../lists/parts.tsx";
 import { OUTCOME_WORDS, STATE_WORDS, type Words, wordsOf } from "../../words/words.ts";
 import { Outcome } from "../requests/outcome.tsx";
@@ -271,6 +272,7 @@ function sizeText(bytes: number): string {
 /** Asks before it cancels a task. */
 function Cancel(props: { readonly task: TaskDetail }) {
   const queries = useQueryClient();
+  const isOperator = useIsOperator();
   const [isAsking, setAsking] = createSignal(false);
   const [isSending, setSending] = createSignal(false);
   const [error, setError] = createSignal<Error>();
@@ -282,7 +284,7 @@ function Cancel(props: { readonly task: TaskDetail }) {
     setSending(true);
     setError(undefined);
     try {
-      await cancelTask(props.task.id);
+      await cancelTask(props.task, isOperator());
       setAsking(false);
     } catch (caught) {
       setError(caught as Error);

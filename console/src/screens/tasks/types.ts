@@ -1,4 +1,5 @@
-import { change, type Entry, read } from "../../api/client.ts";
+import { change, type Entry, read, send } from "../../api/client.ts";
+import { pathOf } from "../playground/media-job.ts";
 
 /** A task in a list. */
 export type TaskRow = Entry<"/admin/v1/tasks">;
@@ -21,7 +22,8 @@ export function readTask(id: string, signal: AbortSignal): Promise<TaskDetail> {
   return read("/admin/v1/tasks/{id}", { path: { id }, signal });
 }
 
-/** Cancels a task by the rules of the public cancel. */
-export async function cancelTask(id: string): Promise<void> {
-  await change("post", "/admin/v1/tasks/{id}/cancel", { path: { id } });
+/** Cancels a task by the rules of the public cancel: an operator any task, a developer those of the session's key. */
+export async function cancelTask({ id, kind }: TaskRow, isOperator: boolean): Promise<void> {
+  if (isOperator) await change("post", "/admin/v1/tasks/{id}/cancel", { path: { id } });
+  else await send("post", `/console/api/play/${pathOf(kind)}/${encodeURIComponent(id)}/cancel`);
 }

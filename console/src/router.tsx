@@ -5,14 +5,13 @@ import {
   createRouter,
   lazyRouteComponent,
   Link,
-  redirect,
+  Navigate,
 } from "@tanstack/solid-router";
 import { Match, Switch } from "solid-js";
-import { queries } from "./api/query-client.ts";
 import { sessionQuery } from "./api/session.ts";
 import { buttonClass } from "./design/button.tsx";
 import { Page } from "./design/layout.tsx";
-import { Empty, Failure, Skeleton } from "./design/states.tsx";
+import { Empty, Failure, known, Skeleton } from "./design/states.tsx";
 import { readSearch, REQUESTS_SEARCH, TASKS_SEARCH } from "./lists/search.ts";
 import { ACCOUNT_SEARCH, ACCOUNTS_SEARCH, NEW_KEY_SEARCH } from "./screens/accounts/search.ts";
 import { readHealth } from "./screens/health/search.ts";
@@ -55,14 +54,14 @@ function Root() {
   );
 }
 
-const home = createRoute({
-  getParentRoute: () => root,
-  path: "/",
-  async beforeLoad() {
-    const session = await queries.ensureQueryData(sessionQuery).catch(() => null);
-    throw redirect({ to: session?.role === "developer" ? "/playground" : "/overview" });
-  },
-});
+const home = createRoute({ getParentRoute: () => root, path: "/", component: Home });
+
+/** Leads to the first place of who is signed in. */
+function Home() {
+  const session = useQuery(() => sessionQuery);
+  const first = () => (known(session)?.role === "developer" ? "/playground" : "/overview");
+  return <Navigate to={first()} replace />;
+}
 
 const welcome = createRoute({
   getParentRoute: () => root,

@@ -9,14 +9,14 @@ import Users from "lucide-solid/icons/users";
 
 /** The places of the rail, in their order. */
 export const PLACES = [
-  { to: "/overview", name: "Overview", icon: Gauge, isForAll: false },
-  { to: "/playground", name: "Playground", icon: MessagesSquare, isForAll: true },
-  { to: "/models", name: "Models", icon: Boxes, isForAll: true },
-  { to: "/requests", name: "Requests", icon: Activity, isForAll: true },
-  { to: "/tasks", name: "Tasks", icon: ListChecks, isForAll: true },
-  { to: "/accounts", name: "Accounts & keys", icon: Users, isForAll: false },
-  { to: "/health", name: "Health", icon: HeartPulse, isForAll: false },
-  { to: "/settings", name: "Settings", icon: Settings, isForAll: true },
+  { to: "/overview", name: "Overview", icon: Gauge },
+  { to: "/playground", name: "Playground", icon: MessagesSquare },
+  { to: "/models", name: "Models", icon: Boxes },
+  { to: "/requests", name: "Requests", icon: Activity },
+  { to: "/tasks", name: "Tasks", icon: ListChecks },
+  { to: "/accounts", name: "Accounts & keys", icon: Users },
+  { to: "/health", name: "Health", icon: HeartPulse },
+  { to: "/settings", name: "Settings", icon: Settings },
 ] as const;
 
 /** A place of the rail. */
@@ -28,4 +28,11 @@ const MOST_ON_PHONES = 5;
 /** What of `places` a phone shows behind its last column: nothing where all have room. */
 export function furtherOf(places: readonly Place[]): readonly Place[] {
   return places.length > MOST_ON_PHONES ? places.slice(MOST_ON_PHONES - 1) : [];
+}
+
+const FOR_OPERATORS = ["/overview", "/accounts", "/keys", "/health"];
+
+/** Whether the page at an address, or those below it, are for operators alone. */
+export function isForOperators(path: string): boolean {
+  return FOR_OPERATORS.some((place) => path === place || path.startsWith(`${place}/`));
 }

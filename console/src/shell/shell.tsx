@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/solid-query";
-import { Link, Outlet } from "@tanstack/solid-router";
+import { Link, Outlet, useLocation } from "@tanstack/solid-router";
 import LogOut from "lucide-solid/icons/log-out";
 import Search from "lucide-solid/icons/search";
 import { createMemo, createSignal, For, Show } from "solid-js";
@@ -8,10 +8,12 @@ import { type Session, signOut } from "../api/session.ts";
 import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
 import { classes } from "../design/classes.ts";
+import { Page } from "../design/layout.tsx";
+import { Empty } from "../design/states.tsx";
 import { type Command, Palette } from "./palette.tsx";
 import { More } from "./more.tsx";
 import { PlaceLink } from "./place-link.tsx";
-import { furtherOf, PLACES } from "./places.ts";
+import { furtherOf, isForOperators, PLACES } from "./places.ts";
 import { RangePicker } from "./range-picker.tsx";
 import styles from "./shell.module.css";
 import { ThemeButton } from "./theme.tsx";
@@ -23,7 +25,9 @@ const SHORTCUT = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? "⌘K" : "Ctrl 
 export function Shell(props: { readonly session: Session }) {
   const queries = useQueryClient();
   const [isFinding, setFinding] = createSignal(false);
-  const places = () => PLACES.filter(({ isForAll }) => isForAll || props.session.role === "operator");
+  const location = useLocation();
+  const mayOpen = (path: string): boolean => props.session.role === "operator" || !isForOperators(path);
+  const places = () => PLACES.filter(({ to }) => mayOpen(to));
   const further = createMemo(() => furtherOf(places()));
   const models = useQuery(() => ({
     queryKey: ["models"],
@@ -92,9 +96,23 @@ export function Shell(props: { readonly session: Session }) {
         </div>
       </header>
       <main id="main" class={styles.main} tabindex="-1">
-        <Outlet />
+        <Show when={mayOpen(location().pathname)} fallback={<NotForYou />}>
+          <Outlet />
+        </Show>
       </main>
       <Palette open={isFinding()} onOpen={setFinding} commands={commands()} />
     </div>
+  );
+}
+
+/** What a developer finds at an operator's address. */
+function NotForYou() {
+  return (
+    <Page title="For operators">
+      <Empty title="This page is for who signs in with the admin token">
+        <p>With an API key you see the models and what is that key's own.</p>
+        <Link to="/playground">To the playground</Link>
+      </Empty>
+    </Page>
   );
 }

@@ -1,0 +1,199 @@
+import { beforeAll, expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { describeInChromium } from "../browser/chromium.ts";
+import type { Json } from "../gateway/gateway.ts";
+import { useDesk } from "./desk.ts";
+
+// What a developer sees who signs in with an API key: the playground, the models, that key's requests, tasks, usage and
+// balance, and nothing else.
+
+const MODEL = "openai/gpt-5.6-luna";
+
+describeInChromium("a developer", () => {
+  const desk = useDesk();
+  let own: Json;
+  /** What others have, by a text of theirs that must stand nowhere. */
+  let others: Record<"account" | "key" | "request" | "refusal" | "task", string>;
+  let ownRequest: string;
+
+  beforeAll(async () => {
+    const { gateway } = desk;
+    const chat = async (key: string, body: object = {}): Promise<string> => {
+      const asked = { model: MODEL, messages: [{ role: "user", content: "Hi" }], ...body };
+      const response = await gateway.chat(asked, { headers: { authorization: `Bearer ${key}` } });
+      await response.text();
+      return response.headers.get("x-request-id") ?? "";
+    };
+    own = (
+      await gateway.admin("POST", "/keys", { account_id: gateway.accountId, name: "their own", budget: 500 })
+    ).json;
+    const account = (await gateway.admin("POST", "/accounts", { name: "Secret client" })).json;
+    await gateway.admin("POST", `/accounts/${account.id}/credits`, { amount: 9_000, reason: "a test" });
+    const key = (await gateway.admin("POST", "/keys", { account_id: account.id, name: "secret key" })).json;
+    ownRequest = await chat(own.key);
+    const body = { model: "alibaba/qwen-image-2.0", prompt: "A harbour", size: "512*512", async: true };
+    const theirs = await gateway.post("/api/v1/images/generations", body, {
+      headers: { authorization: `Bearer ${key.key}`, "x-sandbox": "pending_ms=3600000" },
+    });
+    others = {
+      account: account.id,
+      key: key.id,
+      request: await chat(key.key),
+      refusal: await chat(own.key, { max_tokens: -1 }),
+      task: ((await theirs.json()) as Json).id,
+    };
+  }, 60_000);
+
+  const as = (): string => own.key;
+  const go = async (page: Page, path: string): Promise<void> => {
+    await page.goto(`${desk.gateway.url}/console/${path}`);
+    await page.waitForLoadState("networkidle");
+  };
+  const expectNothingOfOthers = async (page: Page): Promise<void> => {
+    const text = await page.content();
+    for (const secret of ["Secret client", "secret key"])
+      expect([page.url(), text.includes(secret)]).toEqual([page.url(), false]);
+  };
+
+  desk.story(
+    "has five places, each of which shows what is theirs",
+    async (opened) => {
+      const { page } = opened;
+      await page.getByRole("heading", { level: 1, name: "Playground" }).waitFor();
+      const rail = page.getByRole("navigation", { name: "Places" });
+      const places = (await rail.getByRole("link").allTextContents()).slice(1);
+      expect(places).toEqual(["Playground", "Models", "Requests", "Tasks", "Settings"]);
+      for (const place of places) {
+        await rail.getByRole("link", { name: place }).click();
+        await page.getByRole("heading", { level: 1, name: place }).waitFor();
+        await page.waitForLoadState("networkidle");
+        await expectNothingOfOthers(page);
+        await opened.picture(`developer-${place}`);
+      }
+      await page
+        .getByRole("region", { name: "Your key" })
+        .getByText(/500\.00/)
+        .first()
+        .waitFor();
+      await rail.getByRole("link", { name: "Requests" }).click();
+      const table = page.getByRole("region", { name: "Table of requests" });
+      expect(await table.getByRole("row").count()).toBe(2);
+      for (const label of ["Provider", "Account", "Key"])
+        expect(await page.getByRole("search", { name: "Filters" }).getByLabel(label).count()).toBe(0);
+      await table.getByRole("link").first().click();
+      await page.waitForURL(new RegExp(`/requests/${ownRequest}$`));
+      await page.getByText("You owe the provider").waitFor({ state: "detached" });
+      await opened.picture("developer-request");
+    },
+    as,
+  );
+
+  desk.story(
+    "finds no more by the palette",
+    async ({ page }) => {
+      await page.keyboard.press("Control+k");
+      for (const name of ["Overview", "Accounts", "Health"]) {
+        await page.getByRole("combobox").fill(name);
+        expect(await page.getByRole("option", { name }).count()).toBe(0);
+      }
+    },
+    as,
+  );
+
+  desk.story(
+    "comes by no typed address to an operator's page or to what is another's",
+    async (opened) => {
+      const { page } = opened;
+      const addresses = [
+        "overview",
+        "accounts",
+        "accounts?tab=keys",
+        "keys/new",
+        "health",
+        "welcome",
+        `accounts/${others.account}`,
+        `keys/${others.key}`,
+        `requests/${others.request}`,
+        `requests/${others.refusal}`,
+        `tasks/${others.task}`,
+        `requests?key_id=${others.key}`,
+        `tasks?account_id=${others.account}`,
+        "requests?tab=refused",
+      ];
+      for (const address of addresses) {
+        await go(page, address);
+        await expectNothingOfOthers(page);
+        // Every page says something, and none offers what the session may not do.
+        expect([address, await page.getByRole("heading", { level: 1 }).count()]).toEqual([address, 1]);
+        for (const name of ["Create a key", "Create an account", "Credit…", "Revoke…", "Cancel task"])
+          expect([address, name, await page.getByRole("button", { name }).count()]).toEqual([
+            address,
+            name,
+            0,
+          ]);
+        await opened.picture(`developer-at-${address.replaceAll(/\W+/g, "-").replace(/_[0-9a-f]{12,}/, "")}`);
+        const faults = opened.faults();
+        expect(faults.filter((fault) => !/ 40[034] /.test(fault))).toEqual([]);
+      }
+    },
+    as,
+  );
+
+  desk.story(
+    "cancels a task of the own key that waits",
+    async ({ page }) => {
+      const body = { model: "alibaba/qwen-image-2.0", prompt: "A harbour", size: "512*512", async: true };
+      const response = await desk.gateway.post("/api/v1/images/generations", body, {
+        headers: { authorization: `Bearer ${own.key}`, "x-sandbox": "pending_ms=3600000" },
+      });
+      const { id } = (await response.json()) as Json;
+      await go(page, `tasks/${id}`);
+      await page.getByRole("button", { name: "Cancel task" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel task" }).click();
+      await page.getByText("The task was cancelled. It was not charged.").first().waitFor();
+      expect((await desk.read(`/tasks/${id}`)).status).toBe("cancelled");
+    },
+    as,
+  );
+
+  desk.story(
+    "runs the playground through the own key, whose budget it spends",
+    async ({ page }) => {
+      await go(page, `playground?model=${MODEL}`);
+      const before = (await desk.read(`/keys/${own.id}`)).spent;
+      await page.getByLabel("Message").fill("Good morning");
+      await page.keyboard.press("Enter");
+      await page
+        .getByRole("article")
+        .getByText(/cr · \$/)
+        .waitFor();
+      const { spent } = await desk.read(`/keys/${own.id}`);
+      expect(spent).toBeGreaterThan(before);
+      const [{ model, credit }] = (await desk.read(`/requests?key_id=${own.id}`)).data;
+      expect(model).toBe(MODEL);
+      expect(credit).toBeCloseTo(spent - before, 6);
+      await page.getByRole("link", { name: "Settings" }).click();
+      await page.getByRole("region", { name: "Your key" }).getByText(spent.toFixed(2)).first().waitFor();
+    },
+    as,
+  );
+
+  desk.story(
+    "is out within five seconds of the key's end, on a page that reads by itself",
+    async (opened) => {
+      const { page } = opened;
+      await go(page, "tasks");
+      await page.getByRole("heading", { level: 1, name: "Tasks" }).waitFor();
+      await desk.gateway.admin("DELETE", `/keys/${own.id}`);
+      await page.getByText("This API key was revoked", { exact: false }).waitFor({ timeout: 5_000 });
+      expect(await page.getByLabel("Admin token or API key").count()).toBe(1);
+      expect(opened.faults().filter((fault) => !fault.includes(" 401 "))).toEqual([]);
+      await opened.picture("developer-revoked");
+      await page.getByLabel("Admin token or API key").fill(own.key);
+      await page.keyboard.press("Enter");
+      await page.locator('input[aria-invalid="true"]').waitFor();
+      opened.faults();
+    },
+    as,
+  );
+});

@@ -6,10 +6,13 @@ import { forgetSession } from "./session.ts";
 export const queries: QueryClient = new QueryClient({
   defaultOptions: {
     queries: {
+      // A gateway on this machine or this network answers without the internet.
+      networkMode: "always",
       staleTime: 15_000,
       refetchOnWindowFocus: false,
       retry: (count, error) => count < 2 && !(error instanceof ApiError && error.status < 500),
     },
+    mutations: { networkMode: "always" },
   },
 });
 

@@ -8,6 +8,7 @@ import {
   Navigate,
 } from "@tanstack/solid-router";
 import { Match, Switch } from "solid-js";
+import { Offline } from "./api/client.ts";
 import { sessionQuery } from "./api/session.ts";
 import { buttonClass } from "./design/button.tsx";
 import { Page } from "./design/layout.tsx";
@@ -35,8 +36,21 @@ const root = createRootRoute({
       </Empty>
     </Page>
   ),
-  errorComponent: ({ error }) => <Failure error={error} />,
 });
+
+/** A page whose files are loaded when it is opened. */
+function pageOf<Module extends Record<string, unknown>, Name extends keyof Module>(
+  load: () => Promise<Module>,
+  name: Name,
+) {
+  return lazyRouteComponent(async () => {
+    try {
+      return await load();
+    } catch (cause) {
+      throw new Offline("The files of this page could not be loaded.", { cause });
+    }
+  }, name);
+}
 
 /** The pages for who is signed in, or the way in. */
 function Root() {
@@ -67,88 +81,88 @@ const welcome = createRoute({
   getParentRoute: () => root,
   path: "/welcome",
   validateSearch: readWelcome,
-  component: lazyRouteComponent(() => import("./screens/welcome/welcome.tsx"), "Welcome"),
+  component: pageOf(() => import("./screens/welcome/welcome.tsx"), "Welcome"),
 });
 
 const overview = createRoute({
   getParentRoute: () => root,
   path: "/overview",
-  component: lazyRouteComponent(() => import("./screens/overview/overview.tsx"), "Overview"),
+  component: pageOf(() => import("./screens/overview/overview.tsx"), "Overview"),
 });
 
 const playground = createRoute({
   getParentRoute: () => root,
   path: "/playground",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, PLAYGROUND_SEARCH),
-  component: lazyRouteComponent(() => import("./screens/playground/text.tsx"), "PlaygroundText"),
+  component: pageOf(() => import("./screens/playground/text.tsx"), "PlaygroundText"),
 });
 
 const playgroundImages = createRoute({
   getParentRoute: () => root,
   path: "/playground/images",
   validateSearch: readMedia,
-  component: lazyRouteComponent(() => import("./screens/playground/images.tsx"), "PlaygroundImages"),
+  component: pageOf(() => import("./screens/playground/images.tsx"), "PlaygroundImages"),
 });
 
 const playgroundVideos = createRoute({
   getParentRoute: () => root,
   path: "/playground/videos",
   validateSearch: readMedia,
-  component: lazyRouteComponent(() => import("./screens/playground/videos.tsx"), "PlaygroundVideos"),
+  component: pageOf(() => import("./screens/playground/videos.tsx"), "PlaygroundVideos"),
 });
 
 const models = createRoute({
   getParentRoute: () => root,
   path: "/models",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, MODELS_SEARCH),
-  component: lazyRouteComponent(() => import("./screens/models/models.tsx"), "Models"),
+  component: pageOf(() => import("./screens/models/models.tsx"), "Models"),
 });
 
 const model = createRoute({
   getParentRoute: () => root,
   path: "/models/$id",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, MODEL_SEARCH),
-  component: lazyRouteComponent(() => import("./screens/models/model.tsx"), "ModelPage"),
+  component: pageOf(() => import("./screens/models/model.tsx"), "ModelPage"),
 });
 
 const requests = createRoute({
   getParentRoute: () => root,
   path: "/requests",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, REQUESTS_SEARCH),
-  component: lazyRouteComponent(() => import("./screens/requests/requests.tsx"), "Requests"),
+  component: pageOf(() => import("./screens/requests/requests.tsx"), "Requests"),
 });
 
 const request = createRoute({
   getParentRoute: () => root,
   path: "/requests/$id",
-  component: lazyRouteComponent(() => import("./screens/requests/request.tsx"), "RequestPage"),
+  component: pageOf(() => import("./screens/requests/request.tsx"), "RequestPage"),
 });
 
 const tasks = createRoute({
   getParentRoute: () => root,
   path: "/tasks",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, TASKS_SEARCH),
-  component: lazyRouteComponent(() => import("./screens/tasks/tasks.tsx"), "Tasks"),
+  component: pageOf(() => import("./screens/tasks/tasks.tsx"), "Tasks"),
 });
 
 const task = createRoute({
   getParentRoute: () => root,
   path: "/tasks/$id",
-  component: lazyRouteComponent(() => import("./screens/tasks/task.tsx"), "TaskPage"),
+  component: pageOf(() => import("./screens/tasks/task.tsx"), "TaskPage"),
 });
 
 const accounts = createRoute({
   getParentRoute: () => root,
   path: "/accounts",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, ACCOUNTS_SEARCH),
-  component: lazyRouteComponent(() => import("./screens/accounts/accounts.tsx"), "Accounts"),
+  component: pageOf(() => import("./screens/accounts/accounts.tsx"), "Accounts"),
 });
 
 const account = createRoute({
   getParentRoute: () => root,
   path: "/accounts/$id",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, ACCOUNT_SEARCH),
-  component: lazyRouteComponent(() => import("./screens/accounts/account.tsx"), "AccountPage"),
+  component: pageOf(() => import("./screens/accounts/account.tsx"), "AccountPage"),
 });
 
 const newKey = createRoute({
@@ -158,26 +172,26 @@ const newKey = createRoute({
     ...readWelcome(search),
     ...readSearch(search, NEW_KEY_SEARCH),
   }),
-  component: lazyRouteComponent(() => import("./screens/accounts/new-key.tsx"), "NewKeyPage"),
+  component: pageOf(() => import("./screens/accounts/new-key.tsx"), "NewKeyPage"),
 });
 
 const key = createRoute({
   getParentRoute: () => root,
   path: "/keys/$id",
-  component: lazyRouteComponent(() => import("./screens/accounts/key.tsx"), "KeyPage"),
+  component: pageOf(() => import("./screens/accounts/key.tsx"), "KeyPage"),
 });
 
 const health = createRoute({
   getParentRoute: () => root,
   path: "/health",
   validateSearch: readHealth,
-  component: lazyRouteComponent(() => import("./screens/health/health.tsx"), "Health"),
+  component: pageOf(() => import("./screens/health/health.tsx"), "Health"),
 });
 
 const settings = createRoute({
   getParentRoute: () => root,
   path: "/settings",
-  component: lazyRouteComponent(() => import("./screens/settings/settings.tsx"), "Settings"),
+  component: pageOf(() => import("./screens/settings/settings.tsx"), "Settings"),
 });
 
 /** The addresses of the console: each page has one, and what it shows stands in it. */
@@ -204,6 +218,8 @@ export const router = createRouter({
   ]),
   basepath: "/console",
   defaultPreload: "intent",
+  // Also the files of a later build come with the page that is loaded anew.
+  defaultErrorComponent: ({ error }) => <Failure error={error} retry={() => location.reload()} />,
   scrollRestoration: true,
 });
 

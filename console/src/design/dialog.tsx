@@ -3,7 +3,7 @@ import X from "lucide-solid/icons/x";
 import type { JSX } from "solid-js";
 import { Button } from "./button.tsx";
 import { classes } from "./classes.ts";
-import { returnFocus } from "./focus.ts";
+import { beginAtField, returnFocus } from "./focus.ts";
 import styles from "./ui.module.css";
 
 /** A dialog over the page. It closes by Escape, by its button and by a click beside it. */
@@ -23,6 +23,7 @@ export function Dialog(props: {
         <div class={styles.dialogPlace}>
           <Primitive.Content
             class={classes(styles.dialog, props.isWide === true && styles.wideDialog)}
+            onOpenAutoFocus={beginAtField}
             onCloseAutoFocus={giveBack}
           >
             <header class={styles.dialogHead}>

@@ -27,7 +27,8 @@ describeInChromium("an account", () => {
     expect(await named("not this")).toBeUndefined();
 
     await page.keyboard.press("Enter");
-    await dialog.getByLabel("Name").fill("Research");
+    await page.locator("input:focus").waitFor();
+    await page.keyboard.type("Research");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Research" }).waitFor();
     const account = await named("Research");

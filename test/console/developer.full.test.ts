@@ -93,7 +93,7 @@ describeInChromium("a developer", () => {
     async ({ page }) => {
       await page.keyboard.press("Control+k");
       for (const name of ["Overview", "Accounts", "Health"]) {
-        await page.getByRole("combobox").fill(name);
+        await page.getByRole("combobox", { name: /^Go to/ }).fill(name);
         expect(await page.getByRole("option", { name }).count()).toBe(0);
       }
     },

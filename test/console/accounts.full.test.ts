@@ -13,7 +13,10 @@ describeInChromium("an account", () => {
 
   desk.story("is made by a dialog, which leads to its page", async (opened) => {
     const { page } = opened;
-    await page.getByRole("link", { name: "Accounts & keys" }).click();
+    await page
+      .getByRole("navigation", { name: "Places" })
+      .getByRole("link", { name: "Accounts & keys" })
+      .click();
     await page.getByRole("button", { name: "Create an account" }).click();
     const dialog = page.getByRole("dialog", { name: "Create an account" });
     await opened.picture("dialog-new-account");

@@ -172,7 +172,7 @@ describeInChromium("a developer", () => {
       const [{ model, credit }] = (await desk.read(`/requests?key_id=${own.id}`)).data;
       expect(model).toBe(MODEL);
       expect(credit).toBeCloseTo(spent - before, 6);
-      await page.getByRole("link", { name: "Settings" }).click();
+      await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Settings" }).click();
       await page.getByRole("region", { name: "Your key" }).getByText(spent.toFixed(2)).first().waitFor();
     },
     as,

@@ -67,7 +67,7 @@ describeInChromium("a page", () => {
       await page.getByRole("tab", { name: "Accounts" }).click();
       await page.getByRole("link", { name: "test", exact: true }).waitFor();
       // A page whose script was not loaded yet.
-      await page.getByRole("link", { name: "Health" }).click();
+      await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Health" }).click();
       await page.getByRole("alert").first().waitFor();
       await opened.picture("error-offline-page");
       expect(await page.getByRole("navigation", { name: "Places" }).count()).toBe(1);

@@ -64,7 +64,7 @@ describeInChromium("a page is found", () => {
     const range = page.getByLabel("Range of time");
     await range.selectOption({ label: "Last 7 days" });
     await page.waitForURL(/range=7d/);
-    await page.getByRole("link", { name: "Requests" }).click();
+    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Requests" }).click();
     await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
     expect(searchOf(page)).toEqual({ range: "7d" });
     await page.reload();

@@ -86,11 +86,11 @@ describeInChromium("the playground for media", () => {
     await run.locator('[aria-current="step"]', { hasText: "Pending" }).waitFor();
     const task = await newestTask();
     expect(task).toMatchObject({ kind: "image", status: "pending" });
-    await page.getByRole("link", { name: "Tasks" }).click();
+    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Tasks" }).click();
     const rowOfTask = page.getByRole("row").filter({ has: page.getByTitle(task.id) });
     await passUntil(rowOfTask.getByText("Completed"));
-    await page.getByRole("link", { name: "Playground" }).click();
-    await page.getByRole("link", { name: "Images" }).click();
+    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Playground" }).click();
+    await page.getByRole("navigation", { name: "Playground" }).getByRole("link", { name: "Images" }).click();
     await run.getByRole("button", { name: "Open image 1" }).waitFor();
     await run.getByRole("link", { name: task.id }).click();
     await page.waitForURL(new RegExp(`/tasks/${task.id}$`));

@@ -80,6 +80,7 @@ describeInChromium("the playground for text", () => {
     double.handle(() => sseAnswer(bytes));
     await page.getByRole("button", { name: "Regenerate" }).click();
     await answer.getByText("Once upon a time.").waitFor();
+    await answer.getByText(/cr · \$/).waitFor();
     expect((await rows()).slice(0, 1)).toMatchObject([{ model: LUNA, outcome: "completed" }]);
   });
 
@@ -111,11 +112,14 @@ describeInChromium("the playground for text", () => {
     await page.getByLabel("Beside it").selectOption(LUNA);
     await page.waitForURL(/model2=openai/);
     await say(page, "Who are you?");
-    await page
-      .getByRole("region", { name: "First model" })
-      .getByText(/sandbox in place of/)
-      .waitFor();
-    await page.getByRole("region", { name: "Second model" }).getByText("From the double.").waitFor();
+    for (const [name, text] of [
+      ["First model", "sandbox in place of"],
+      ["Second model", "From the double."],
+    ] as const) {
+      const lane = page.getByRole("region", { name });
+      await lane.getByText(text).waitFor();
+      await lane.getByText(/cr · \$/).waitFor();
+    }
     await opened.picture("playground-two");
     const models = (await rows()).slice(0, 2).map(({ model }) => model);
     expect(new Set(models)).toEqual(new Set([SANDBOXED, LUNA]));

@@ -11,7 +11,7 @@ describeInChromium("the settings", () => {
   desk.story("choose what the playground is charged to, and change it", async (opened) => {
     const { page } = opened;
     const { json: payer } = await desk.gateway.admin("POST", "/accounts", { name: "Payer" });
-    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Settings" }).click();
     const panel = page.getByRole("region", { name: "Playground" });
     await panel.getByText("Nothing is chosen yet.").waitFor();
     await panel.getByLabel("Account").selectOption({ label: "Payer" });

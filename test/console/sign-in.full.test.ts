@@ -50,6 +50,9 @@ describeInChromium("the sign-in", () => {
   test("is over where another page has ended it, also for the button that would end it", async () => {
     const opened = await desk.openSignedIn();
     const { page } = opened;
+    // A page that reads nothing by itself.
+    await page.goto(`${desk.gateway.url}/console/models`);
+    await page.waitForLoadState("networkidle");
     const other = await page.context().newPage();
     await other.goto(`${desk.gateway.url}/console/settings`);
     await other.getByRole("region", { name: "Session" }).getByRole("button", { name: "Sign out" }).click();
@@ -74,7 +77,10 @@ describeInChromium("the sign-in", () => {
   test("ends by the button, here and on the gateway, and Back shows nothing of it", async () => {
     const opened = await desk.openSignedIn();
     const { page } = opened;
-    await page.getByRole("link", { name: "Accounts & keys" }).click();
+    await page
+      .getByRole("navigation", { name: "Places" })
+      .getByRole("link", { name: "Accounts & keys" })
+      .click();
     await page.getByRole("link", { name: "test", exact: true }).waitFor();
     const [cookie] = await page.context().cookies();
     await page.getByRole("button", { name: "Sign out" }).click();

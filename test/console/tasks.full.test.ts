@@ -23,7 +23,7 @@ describeInChromium("a task", () => {
     const { page } = opened;
     const task = await submit("pending_ms=3600000");
     expect(await held()).toBeGreaterThan(0);
-    await page.getByRole("link", { name: "Tasks" }).click();
+    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Tasks" }).click();
     await page.getByRole("region", { name: "Tasks" }).getByRole("link").first().click();
     await page.waitForURL(new RegExp(`/tasks/${task.id}$`));
     await page.getByRole("button", { name: "Cancel task" }).click();

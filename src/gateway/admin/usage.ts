@@ -14,6 +14,8 @@ export interface UsageRequest extends TimeRange {
   readonly interval: UsageInterval;
   readonly groupBy: Grouping;
   readonly filter: Named;
+  /** Whether percentiles are asked for. */
+  readonly hasDurations?: boolean;
   /** Whether what the operator owes providers is left out. */
   readonly hidesCost?: boolean;
 }
@@ -31,7 +33,7 @@ const MAX_HOURS_MS = 100 * DAY_MS;
 /** The usage of paid requests, as JSON. */
 export async function usageOf(
   parts: UsageParts,
-  { fromMs: from, toMs: to, interval, groupBy, filter, hidesCost = false }: UsageRequest,
+  { fromMs: from, toMs: to, interval, groupBy, filter, hasDurations = true, hidesCost = false }: UsageRequest,
 ): Promise<Uint8Array> {
   const { read, thread, clock } = parts;
   const toMs = to ?? clock.nowMs();
@@ -52,6 +54,7 @@ export async function usageOf(
       isOpen: to === undefined,
       interval,
       groupBy,
+      hasDurations,
       hidesCost,
       filter: {
         ...names,

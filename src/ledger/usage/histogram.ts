@@ -43,9 +43,18 @@ export function histogramText(histogram: Histogram): string {
 
 /** Reads that text. */
 export function readHistogram(text: string): Histogram {
+  return ofPairs([JSON.parse(text) as number[]]);
+}
+
+/** Reads several such texts, with commas between them, as the sum of what they tell. */
+export function readHistograms(texts: string): Histogram {
+  return ofPairs(JSON.parse(`[${texts}]`) as number[][]);
+}
+
+function ofPairs(all: readonly (readonly number[])[]): Histogram {
   const histogram: Histogram = [];
-  const pairs = JSON.parse(text) as number[];
-  for (let i = 0; i < pairs.length; i += 2) addTo(histogram, pairs[i] as number, pairs[i + 1] as number);
+  for (const pairs of all)
+    for (let i = 0; i < pairs.length; i += 2) addTo(histogram, pairs[i] as number, pairs[i + 1] as number);
   return histogram;
 }
 

@@ -3,7 +3,7 @@ import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
 import { addMeasures, countedRow, type Measures, type Names, selectCounted } from "./measures.ts";
-import { type Rollup, selectRollups } from "./rollups.ts";
+import { numbersOf, sumRollups, type UsageSum } from "./rollups.ts";
 import { DAY_MS, type Dimension, HOUR_MS, startOf, viewFor } from "./views.ts";
 
 /** By what usage can be grouped: a route is a model at a provider. */
@@ -13,6 +13,8 @@ export type Grouping = (typeof GROUPINGS)[number];
 /** Into what usage can be divided; days are those of UTC. */
 export const USAGE_INTERVALS = ["hour", "day", "all"] as const;
 export type UsageInterval = (typeof USAGE_INTERVALS)[number];
+
+const INTERVALS_MS = { hour: HOUR_MS, day: DAY_MS } as const;
 
 /** Which usage is asked for. */
 export interface UsageQuery {
@@ -25,6 +27,8 @@ export interface UsageQuery {
   readonly interval: UsageInterval;
   readonly groupBy: Grouping;
   readonly filter: Partial<Names>;
+  /** Whether percentiles are asked for: a year of them is most of the work. */
+  readonly hasDurations: boolean;
 }
 
 /** The usage of an interval and a group. */
@@ -55,21 +59,27 @@ export function readUsage(
   engine: Engine,
   query: UsageQuery,
 ): Promise<readonly UsageGroup[]> {
-  return atOneMoment(database, engine, (tx) => readFrom(tx, query));
+  return atOneMoment(database, engine, (tx) => readFrom(tx, engine, query));
 }
 
-async function readFrom(database: Database, query: UsageQuery): Promise<readonly UsageGroup[]> {
-  const { fromMs, isOpen, interval, groupBy, filter } = query;
+async function readFrom(
+  database: Database,
+  engine: Engine,
+  query: UsageQuery,
+): Promise<readonly UsageGroup[]> {
+  const { fromMs, isOpen, interval, groupBy, filter, hasDurations } = query;
+  const by = GROUPED[groupBy];
+  const intervalMs = interval === "all" ? undefined : INTERVALS_MS[interval];
   const toMs = isOpen ? Infinity : query.toMs;
   const sums = createSums(query);
-  const wanted = [...GROUPED[groupBy], ...(Object.keys(filter) as Dimension[])];
+  const wanted = [...by, ...(Object.keys(filter) as Dimension[])];
   const filtered = sql.join([sql`true`, ...filters(filter)], sql` and `);
   const { wholes, parts } = divide({ fromMs, toMs }, interval === "hour" ? [HOUR_MS] : [DAY_MS, HOUR_MS]);
   for (const { grainMs, ...span } of wholes) {
     const where = sql`${within("time_ms", span)} and ${filtered}`;
     const view = viewFor(grainMs, wanted);
-    for (const rollup of await selectRollups(database, { grainMs, view, where }))
-      sums.add(rollup, rollup.timeMs);
+    const form = { grainMs, view, where, intervalMs, by, hasDurations };
+    for (const sum of await sumRollups(database, engine, form)) sums.add(sum, sum.timeMs);
   }
   const { request_seq: mark } = await database
     .selectFrom("usage_mark")
@@ -77,7 +87,11 @@ async function readFrom(database: Database, query: UsageQuery): Promise<readonly
     .executeTakeFirstOrThrow();
   const readRows = async (where: RawBuilder<unknown>): Promise<void> => {
     const bounded = sql<boolean>`${where} and ${filtered}`;
-    for await (const row of counted(database, bounded)) sums.add(row, row.atMs);
+    for await (const row of counted(database, bounded)) {
+      const { latency, firstByte, ...measures } = row.measures;
+      const durations = hasDurations ? { latency, firstByte } : { latency: [], firstByte: [] };
+      sums.add({ ...row, measures: { ...measures, ...durations } }, row.atMs);
+    }
   };
   for (const part of parts) {
     const numbers = await numbersOf(database, startOf(HOUR_MS, part.fromMs));
@@ -141,21 +155,6 @@ function filters(filter: Partial<Names>): RawBuilder<unknown>[] {
   );
 }
 
-/** Between which numbers the counted requests of an hour are; `undefined` where there are none. */
-async function numbersOf(
-  database: Database,
-  hourMs: number,
-): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
-  const where = sql`time_ms = ${BigInt(hourMs)}`;
-  const rollups = await selectRollups(database, { grainMs: HOUR_MS, view: "outcome", where });
-  if (rollups.length === 0) return undefined;
-  const seqs = rollups.flatMap(({ firstSeq, lastSeq }) => [firstSeq, lastSeq]);
-  return {
-    first: seqs.reduce((least, seq) => (seq < least ? seq : least)),
-    last: seqs.reduce((most, seq) => (seq > most ? seq : most)),
-  };
-}
-
 /** Requests that are in memory at a time. */
 const PAGE = 5_000;
 
@@ -172,11 +171,10 @@ async function* counted(database: Database, where: RawBuilder<boolean>) {
 function createSums({ fromMs, interval, groupBy }: UsageQuery) {
   const times = new Map<number, Map<string, Measures>>();
   const timeOf = (ms: number): number => {
-    if (interval === "all") return fromMs;
-    return startOf(interval === "hour" ? HOUR_MS : DAY_MS, ms);
+    return interval === "all" ? fromMs : startOf(INTERVALS_MS[interval], ms);
   };
   return {
-    add(row: Names & Pick<Rollup, "measures">, ms: number): void {
+    add(row: Names & Pick<UsageSum, "measures">, ms: number): void {
       const timeMs = timeOf(ms);
       let groups = times.get(timeMs);
       if (groups === undefined) times.set(timeMs, (groups = new Map()));

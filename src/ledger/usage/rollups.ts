@@ -3,10 +3,10 @@ import { jsonOfAmounts } from "../../core/json/json-value.ts";
 import type { Engine } from "../../db/engine.ts";
 import type { Database } from "../../db/schema.ts";
 import { givenRows } from "../given-rows.ts";
-import { columnList, selectList, USAGE_ROLLUPS, type UsageRollup } from "../rows.ts";
-import { histogramText, readHistogram } from "./histogram.ts";
+import { columnList, USAGE_ROLLUPS, type UsageRollup } from "../rows.ts";
+import { type Histogram, histogramText, readHistogram, readHistograms } from "./histogram.ts";
 import { addMeasures, type CountedRow, type Measures, type Names, noMeasures } from "./measures.ts";
-import { namesIn, startOf, type View, VIEWS } from "./views.ts";
+import { type Dimension, DIMENSIONS, HOUR_MS, namesIn, startOf, type View, VIEWS } from "./views.ts";
 
 /** Usage of an hour or a day in memory. */
 export interface Rollup extends Names {
@@ -75,19 +75,101 @@ export async function storeRollups(
     )}`.execute(database);
 }
 
-/** Reads stored usage of one view; the caller bounds it. */
-export function selectRollups(
+/** Which stored usage is added up, and by what. */
+export interface SumForm {
+  readonly grainMs: number;
+  readonly view: View;
+  readonly where: RawBuilder<unknown>;
+  /** Sums of each interval of this length; absent: of all. */
+  readonly intervalMs: number | undefined;
+  /** Sums of each of these names; the others are empty. */
+  readonly by: readonly Dimension[];
+  readonly hasDurations: boolean;
+}
+
+/** Usage of one interval and of some names. */
+export interface UsageSum extends Names {
+  /** 0 for the sums of all. */
+  readonly timeMs: number;
+  readonly measures: Measures;
+}
+
+/** Adds stored usage up where it lies, since a year may have many thousands of rows. */
+export async function sumRollups(
   database: Database,
-  {
-    grainMs,
-    view,
-    where,
-  }: { readonly grainMs: number; readonly view: View; readonly where: RawBuilder<unknown> },
-): Promise<readonly Rollup[]> {
-  return sql<GivenRow>`select ${sql.raw(selectList(USAGE_ROLLUPS))} from usage_rollups
-    where grain_ms = ${BigInt(grainMs)} and view_name = ${view} and ${where}`
-    .execute(database)
-    .then(({ rows }) => rows.map(toRollup));
+  engine: Engine,
+  { grainMs, view, where, intervalMs, by, hasDurations }: SumForm,
+): Promise<readonly UsageSum[]> {
+  // Constants in the text: a parameter would be another expression each time it stands there.
+  const time = intervalMs === undefined ? sql`0` : sql`time_ms - time_ms % ${sql.lit(intervalMs)}`;
+  const names = DIMENSIONS.map((dimension) => {
+    const column = USAGE_ROLLUPS.columns[dimension].name;
+    return sql`${by.includes(dimension) ? sql.ref(column) : sql.lit("")} as ${sql.id(dimension)}`;
+  });
+  const sums = SUMMED.map(
+    (member) => sql`cast(sum(${sql.ref(columnOf(member))}) as bigint) as ${sql.id(member)}`,
+  );
+  const joined = sql.raw(engine === "postgres" ? "string_agg" : "group_concat");
+  const durations = DURATIONS.map((member) =>
+    hasDurations
+      ? sql`${joined}(${sql.ref(columnOf(member))}, ',') as ${sql.id(member)}`
+      : sql`${sql.lit("")} as ${sql.id(member)}`,
+  );
+  const groups = [
+    ...(intervalMs === undefined ? [] : [time]),
+    ...by.map((dimension) => sql.ref(USAGE_ROLLUPS.columns[dimension].name)),
+  ];
+  const { rows } = await sql<SumRow>`select cast(${time} as bigint) as ${sql.id("timeMs")},
+    ${sql.join([...names, ...sums, ...durations])} from usage_rollups
+    where grain_ms = ${BigInt(grainMs)} and view_name = ${view} and ${where}
+    ${groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)}`}`.execute(database);
+  // Without groups there is a row for none, too.
+  return rows.filter(({ requests }) => requests !== null).map(toSum);
+}
+
+/** The numbers between which the counted requests of an hour are; `undefined` where there are none. */
+export async function numbersOf(
+  database: Database,
+  hourMs: number,
+): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
+  const { rows } = await sql<{ readonly first: bigint | null; readonly last: bigint | null }>`
+    select min(first_seq) as first, max(last_seq) as last from usage_rollups
+    where grain_ms = ${BigInt(HOUR_MS)} and view_name = 'outcome' and time_ms = ${BigInt(hourMs)}`.execute(
+    database,
+  );
+  const { first = null, last = null } = rows[0] ?? {};
+  return first === null || last === null ? undefined : { first, last };
+}
+
+const DURATIONS = ["latency", "firstByte"] as const;
+const SUMMED = [
+  "requests",
+  "failed",
+  "inputTokens",
+  "outputTokens",
+  "cacheReadTokens",
+  "images",
+  "seconds",
+  "credit",
+  "cost",
+  "creditWithCost",
+] as const;
+
+/** As a store gives it. */
+type SumRow = Names & {
+  readonly timeMs: bigint;
+} & Readonly<Record<(typeof SUMMED)[number], bigint> & Record<(typeof DURATIONS)[number], string>>;
+
+function toSum({ timeMs, model, provider, account, key, outcome, ...row }: SumRow): UsageSum {
+  return {
+    timeMs: Number(timeMs),
+    model,
+    provider,
+    account,
+    key,
+    outcome,
+    measures: toMeasures(row, readHistograms),
+  };
 }
 
 /** The members that name a row; all others are measured. */
@@ -133,20 +215,7 @@ function toRollup(row: GivenRow): Rollup {
     account: row.account,
     key: row.key,
     outcome: row.outcome,
-    measures: {
-      requests: Number(row.requests),
-      failed: Number(row.failed),
-      inputTokens: Number(row.inputTokens),
-      outputTokens: Number(row.outputTokens),
-      cacheReadTokens: Number(row.cacheReadTokens),
-      images: Number(row.images),
-      seconds: Number(row.seconds),
-      credit: row.credit,
-      cost: row.cost,
-      creditWithCost: row.creditWithCost,
-      latency: readHistogram(row.latency),
-      firstByte: readHistogram(row.firstByte),
-    },
+    measures: toMeasures(row, readHistogram),
     firstSeq: row.firstSeq,
     lastSeq: row.lastSeq,
   };
@@ -155,4 +224,24 @@ function toRollup(row: GivenRow): Rollup {
 function rowOf({ measures, ...rest }: Rollup): UsageRollup {
   const { latency, firstByte, ...sums } = measures;
   return { ...rest, ...sums, latency: histogramText(latency), firstByte: histogramText(firstByte) };
+}
+
+function toMeasures(
+  row: Pick<GivenRow, (typeof SUMMED)[number] | (typeof DURATIONS)[number]>,
+  read: (text: string) => Histogram,
+): Measures {
+  return {
+    requests: Number(row.requests),
+    failed: Number(row.failed),
+    inputTokens: Number(row.inputTokens),
+    outputTokens: Number(row.outputTokens),
+    cacheReadTokens: Number(row.cacheReadTokens),
+    images: Number(row.images),
+    seconds: Number(row.seconds),
+    credit: row.credit,
+    cost: row.cost,
+    creditWithCost: row.creditWithCost,
+    latency: read(row.latency),
+    firstByte: read(row.firstByte),
+  };
 }

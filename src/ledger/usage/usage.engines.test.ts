@@ -138,6 +138,7 @@ describeOnEngineOfSuite("usage", (engine) => {
       isOpen: random() < 0.2,
       interval: oneOf(USAGE_INTERVALS),
       groupBy: oneOf(GROUPINGS),
+      hasDurations: random() < 0.7,
     };
   };
 
@@ -170,6 +171,7 @@ describeOnEngineOfSuite("usage", (engine) => {
       filter: {},
       interval: "day",
       groupBy: "route",
+      hasDurations: true,
     };
     await isAsSummed(all);
     // All are counted by now: the rows are needed for parts of hours alone.
@@ -226,6 +228,7 @@ describeOnEngineOfSuite("usage", (engine) => {
         filter: {},
         interval: "all",
         groupBy: "none",
+        hasDurations: true,
       };
       await isAsSummed(query);
       await writes.deleteFrom("requests").execute();
@@ -268,7 +271,8 @@ async function insertRequests(database: Database, rows: readonly Made[], first: 
 }
 
 /** The sums of the rows, one by one. */
-function summed(made: readonly Made[], { fromMs, toMs, isOpen, interval, groupBy, filter }: UsageQuery) {
+function summed(made: readonly Made[], query: UsageQuery) {
+  const { fromMs, toMs, isOpen, interval, groupBy, filter, hasDurations } = query;
   const sums = new Map<string, Made[]>();
   for (const row of made) {
     if (row.endedMs < fromMs || (!isOpen && row.endedMs >= toMs)) continue;
@@ -309,8 +313,8 @@ function summed(made: readonly Made[], { fromMs, toMs, isOpen, interval, groupBy
         credit: money(rows, (row) => row.charge),
         cost: money(rows, (row) => row.cost),
         creditWithCost: money(rows, (row) => (row.cost === null ? null : row.charge)),
-        latencies: total(rows, ({ outcome }) => Number(outcome === "completed")),
-        firstBytes: total(rows, ({ firstByteMs }) => Number(firstByteMs !== null)),
+        latencies: total(rows, ({ outcome }) => Number(hasDurations && outcome === "completed")),
+        firstBytes: total(rows, ({ firstByteMs }) => Number(hasDurations && firstByteMs !== null)),
       };
     })
     .toSorted(

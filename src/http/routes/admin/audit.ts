@@ -1,7 +1,7 @@
 import { Type } from "typebox";
-import { GatewayError } from "../../../core/errors.ts";
 import { respondJson } from "../../respond.ts";
 import type { Route } from "../../route.ts";
+import { flagOf } from "./body.ts";
 
 const AuditSchema = Type.Object(
   {
@@ -32,11 +32,6 @@ export const auditRoute: Route = {
   },
   answers: { 200: { description: "What was checked, right or wrong", schema: AuditSchema } },
   errors: [400, 503],
-  handle: async ({ services, query }) => respondJson(await services.admin.audit(readFull(query.get("full")))),
+  handle: async ({ services, query }) =>
+    respondJson(await services.admin.audit(flagOf(query, "full", false))),
 };
-
-function readFull(text: string | null): boolean {
-  if (text === null || text === "false") return false;
-  if (text === "true") return true;
-  throw new GatewayError("invalid_request_error", "full must be true or false.", { param: "full" });
-}

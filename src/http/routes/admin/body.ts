@@ -118,3 +118,10 @@ export function wordOf<Word extends string>(
     param: name,
   });
 }
+
+/** What a query says there; throws a 400 for anything but true and false. */
+export function flagOf(query: URLSearchParams, name: string, absent: boolean): boolean {
+  const text = query.get(name) ?? String(absent);
+  if (text === "true" || text === "false") return text === "true";
+  throw new GatewayError("invalid_request_error", `${name} must be true or false.`, { param: name });
+}

@@ -3,7 +3,7 @@ import { OUTCOMES } from "../../../gateway/admin/filters.ts";
 import { GROUPINGS, USAGE_INTERVALS } from "../../../gateway/admin/usage.ts";
 import { respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
+import { flagOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
 
 const Durations = Type.Union([
   Type.Object({ p50: Type.Integer(), p95: Type.Integer(), p99: Type.Integer() }),
@@ -31,10 +31,12 @@ const UsageSchema = Type.Object(
       description: "What was charged for those requests: your margin is this less their cost",
     }),
     latency_ms: Type.Union(Durations.anyOf, {
-      description: "From the admission of requests that completed to their end, within 4.5 %; null for none",
+      description:
+        "From the admission of requests that completed to their end, within 4.5 %; null for none, and where `durations` is false",
     }),
     first_byte_ms: Type.Union(Durations.anyOf, {
-      description: "From their admission to the first byte of an answer, within 4.5 %; null for none",
+      description:
+        "From their admission to the first byte of an answer, within 4.5 %; null for none, and where `durations` is false",
     }),
   },
   { title: "Usage" },
@@ -58,6 +60,10 @@ export const usageRoute: Route = {
     group_by: Type.Enum([...GROUPINGS], { default: "none" }),
     ...Object.fromEntries(FILTERS.map((name) => [name, Type.String()])),
     outcome: Type.Enum([...OUTCOMES]),
+    durations: Type.Boolean({
+      default: true,
+      description: "Whether percentiles are worked out: a year by model is faster without",
+    }),
   },
   answers: {
     200: {
@@ -79,6 +85,7 @@ export const usageRoute: Route = {
       interval: wordOf(query, "interval", USAGE_INTERVALS) ?? "hour",
       groupBy: wordOf(query, "group_by", GROUPINGS) ?? "none",
       filter: textsOf(query, FILTERS),
+      hasDurations: flagOf(query, "durations", true),
     });
     return respondWhole(context, usage);
   },

@@ -15,10 +15,11 @@ import { givenRows } from "../src/ledger/given-rows.ts";
 import { columnList, ENTRIES, HOLDS, REQUESTS, type RowOf, type Rows } from "../src/ledger/rows.ts";
 import { createHorizon } from "../src/ledger/usage/horizon.ts";
 import { rollUp } from "../src/ledger/usage/roll-up.ts";
+import { fillModels, fillRefusals, fillTasks } from "./fill-more.ts";
 import { seededRandom } from "../test/upstream/cuts.ts";
 
-// Fills a new store with a year of requests, each with its hold and its entry in the ledger, and rolls them up. The books
-// are right: an audit finds nothing. `--url` fills an empty database of a PostgreSQL server instead of a home.
+// Fills a new store with a year of requests, each with its hold and its entry in the ledger, and rolls them up. Half of
+// the last month's are tasks, and there are refusals. The books are right: an audit finds nothing. `--url` fills an empty database of a PostgreSQL server instead of a home.
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 const BATCH = 5_000;
@@ -72,6 +73,10 @@ async function fill(requests: number, url: string | undefined, folder: string | 
   const horizon = createHorizon(database, engine);
   while (await rollUp({ database, engine, horizon }));
   console.log(`rolled up in ${systemClock.steadyMs() - began} ms`);
+  const nowMs = systemClock.nowMs();
+  await fillModels(database, nowMs);
+  await fillRefusals(database, engine, nowMs);
+  console.log(`${await fillTasks(database, nowMs)} tasks`);
   await database.destroy();
   home?.close();
 }

@@ -13,12 +13,18 @@ export interface GatewayForm {
   readonly on: readonly string[];
   /** Further flags of Bun. */
   readonly flags?: readonly string[];
+  /** Further variables. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Its home; absent: one in its folder. */
+  readonly home?: string;
 }
 
 /** A gateway that runs, with an account that can pay and a key to it. */
 export interface Gateway extends Child {
   readonly url: string;
   readonly key: string;
+  /** The admin token. */
+  readonly token: string;
   /** Calls the admin interface; throws what it refuses. */
   readonly admin: Admin;
   /** Another key to the same account. */
@@ -39,7 +45,7 @@ const SHOWN_BYTES = 4_000;
 
 /** Starts the gateway on the home in its folder, empty where there is none, waits until it takes work, and makes the account and the key. */
 export async function startGateway(form: GatewayForm): Promise<Gateway> {
-  const home = join(form.folder, "home");
+  const home = form.home ?? join(form.folder, "home");
   const log = join(form.folder, "gateway.log");
   mkdirSync(home, { recursive: true });
   const token = `bench-${crypto.randomUUID()}${crypto.randomUUID()}`;
@@ -58,6 +64,7 @@ export async function startGateway(form: GatewayForm): Promise<Gateway> {
     GEMINI_API_KEY: "sk-bench",
     GEMINI_BASE_URL: form.upstreamUrl,
     NODE_ENV: "production",
+    ...form.env,
   };
   const entry = join(form.checkout ?? join(import.meta.dir, ".."), "src/main.ts");
   const child = startLogged({ on: form.on, args: [...(form.flags ?? []), entry], env }, log);
@@ -78,7 +85,7 @@ export async function startGateway(form: GatewayForm): Promise<Gateway> {
       await Bun.sleep(POLL_MS);
     }
   };
-  return { ...child, url, key, admin, newKey, balance };
+  return { ...child, url, key, token, admin, newKey, balance };
 }
 
 async function ready(child: Child, url: string, log: string): Promise<void> {

@@ -15,6 +15,7 @@ import { filledTable, measureFilled } from "./filled.ts";
 import { describeMachine } from "./machine.ts";
 import { profileRequestPath } from "./profile-run.ts";
 import { measureReaders, readersTable } from "./readers.ts";
+import { measureReads, readsTable } from "./reads.ts";
 import { measureRequestPath, requestPathTable } from "./request-path.ts";
 import type { Pace } from "./request-path.ts";
 import { scenesNamed } from "./scenes.ts";
@@ -60,6 +61,10 @@ async function main(): Promise<void> {
       counts: { type: "boolean", default: false },
       /** Plain chat on a store with this share of 100,000 accounts and 10,000,000 rows. */
       filled: { type: "string" },
+      /** The reads of the console's screens on this filled home, or on the database of this address. */
+      reads: { type: "string" },
+      /** What drops the store's pages from memory before each cold read. */
+      cold: { type: "string" },
       /** A commit whose gateway and books are measured in turns with ours. */
       compare: { type: "string" },
       /** Where the temporary folder with the gateway's home is made: the disk that is measured. */
@@ -81,6 +86,10 @@ async function main(): Promise<void> {
     console.log(`\n${bodiesTable(await measureBodies(form, report))}`);
     console.log(`\n${readersTable(await measureReaders(form, report))}`);
     return;
+  }
+  if (values.reads !== undefined) {
+    const reads = { ...form, store: values.reads, coldCommand: values.cold };
+    return console.log(`\n${readsTable(await measureReads(reads, report))}`);
   }
   const pace: Pace = values.quick ? "quick" : "full";
   if (values.filled !== undefined)

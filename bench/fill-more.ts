@@ -16,16 +16,17 @@ const CODES = [
   { status: 429, code: "rate_limit_error" },
 ] as const;
 
+const TASK_COLUMNS = (
+  "id kind account_id key_id hold_id request_id model state epoch provider attempts terms warnings timeout_sec " +
+  "deadline_ms result error_type charge created_at_ms started_at_ms ended_at_ms"
+).split(" ") as "id"[];
+
 /** Makes a task of every second request of the last 29 days. Returns how many there are. */
 export async function fillTasks(database: Database, nowMs: number): Promise<bigint> {
   return database.transaction().execute(async (tx) => {
     const { numInsertedOrUpdatedRows } = await tx
       .insertInto("tasks")
-      .columns([
-        ...["id", "kind", "account_id", "key_id", "hold_id", "request_id", "model", "state"],
-        ...["epoch", "provider", "attempts", "terms", "warnings", "timeout_sec", "deadline_ms"],
-        ...["result", "error_type", "charge", "created_at_ms", "started_at_ms", "ended_at_ms"],
-      ] as "id"[])
+      .columns(TASK_COLUMNS)
       .expression(
         sql`select 'img_' || substr(id, 5), case when seq % 20 = 0 then 'video' else 'image' end, account_id, key_id,
             hold_id, id, model, case outcome when 'completed' then 'completed' else 'failed' end,

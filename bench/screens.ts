@@ -76,19 +76,20 @@ export function overviewReads(nowSec: number, range: "24h" | "1y"): readonly Scr
     everyMs,
   });
   const all = (start: number, end: number) => `/usage?from=${start}&to=${end}&interval=all&group_by=`;
+  const top = (by: string) => `${all(from, nowSec)}${by}&durations=false`;
   const today = Math.floor(nowSec / DAY) * DAY;
   return [
     of("figures", `${all(from, nowSec)}none`, LIVE_MS),
     of("figures of the period before", `${all(from - length, from)}none`, 60_000),
     of("forecast", `/usage?from=${today - 31 * DAY}&to=${today + DAY}&interval=day&group_by=none`, 15_000),
-    of("charts by model", `/usage?${steps}&interval=${step}&group_by=model`, chartMs),
+    of("charts by model", `/usage?${steps}&interval=${step}&group_by=model&durations=false`, chartMs),
     of("charts", `/usage?${steps}&interval=${step}&group_by=none`, chartMs),
     of("refusals by step", `/refusals/counts?${steps}&interval=${step}`, chartMs),
     of("refusals by the hour", `/refusals/counts?from=${from}&to=${nowSec}&interval=hour`, 15_000),
-    of("tasks by state", `/tasks?from=${from}&to=${nowSec}&limit=1000`, 20_000),
-    of("top models", `${all(from, nowSec)}model`, 15_000),
-    of("top accounts", `${all(from, nowSec)}account`, 15_000),
-    of("top keys", `${all(from, nowSec)}key`, 15_000),
+    of("tasks by state", `/tasks/counts?from=${from}&to=${nowSec}`, 20_000),
+    of("top models", top("model"), 15_000),
+    of("top accounts", top("account"), 15_000),
+    of("top keys", top("key"), 15_000),
     of("status", "/status", LIVE_MS),
     of("routes", "/routes", LIVE_MS),
   ];
@@ -160,9 +161,9 @@ export function screenReads({ nowSec, busy, quiet, request, task }: StoreFacts):
       "ledger, year": `/accounts/${busy.account}/ledger?${year}&limit=1000`,
       "one key": `/keys/${busy.key}`,
       "last requests of a key": `/requests?key_id=${busy.key}&limit=10`,
-      "charts of a key, 24 h": `/usage?${from(DAY)}&interval=hour&group_by=model&key_id=${busy.key}`,
-      "charts of a key, year": `/usage?${year}&interval=day&group_by=model&key_id=${busy.key}`,
-      "charts of an account, year": `/usage?${year}&interval=day&group_by=model&account_id=${busy.account}`,
+      "charts of a key, 24 h": `/usage?${from(DAY)}&interval=hour&group_by=model&durations=false&key_id=${busy.key}`,
+      "charts of a key, year": `/usage?${year}&interval=day&group_by=model&durations=false&key_id=${busy.key}`,
+      "charts of an account, year": `/usage?${year}&interval=day&group_by=model&durations=false&account_id=${busy.account}`,
     }),
     ...on("health", { status: "/status", routes: "/routes" }),
   ];

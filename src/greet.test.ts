@@ -37,10 +37,7 @@ async function greeted(
       newAdminToken: "adm-1",
       firstAccount: async () => ({ accountId: "acct_1", key: "sk-1" }),
       admin: {
-        accounts: async () => ({
-          data: [{ id: "acct_9", name: "default", status: "active", balance: 1, held: 0, created_at: 1 }],
-          next: null,
-        }),
+        oldestAccount: async () => "acct_9",
       },
       async shown() {
         shown += 1;
@@ -117,7 +114,7 @@ test("a store that cannot be asked by now is logged, and the gateway goes on: th
     { firstAccount: fails },
     { newAdminToken: undefined, firstAccount: fails },
     { shown: fails },
-    { ...LATER, admin: { accounts: fails } },
+    { ...LATER, admin: { oldestAccount: fails } },
   ]) {
     const { said, logged, shown } = await greeted(services);
     expect(said).toContain("listens on http://127.0.0.1:1\n");

@@ -10,7 +10,7 @@ import type { Services } from "./services.ts";
 export interface GreetingParts {
   readonly config: Config;
   readonly services: Pick<Services, "offer" | "newAdminToken" | "firstAccount" | "shown"> & {
-    readonly admin: Pick<Admin, "accounts">;
+    readonly admin: Pick<Admin, "oldestAccount">;
   };
   /** Where the gateway listens. */
   readonly url: string;
@@ -63,8 +63,7 @@ export async function greet(parts: GreetingParts): Promise<void> {
 async function askStore({ firstAccount, admin }: GreetingParts["services"]) {
   const first = await firstAccount();
   if (first !== undefined) return { first, account: undefined };
-  const { data } = await admin.accounts({ after: undefined, limit: 1 });
-  return { first, account: data[0]?.id };
+  return { first, account: await admin.oldestAccount() };
 }
 
 function sayWhereItListens({ url, metricsUrl, say }: GreetingParts): void {

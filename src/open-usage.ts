@@ -6,6 +6,7 @@ import type { ThreadPlace } from "./gateway/admin/thread/messages.ts";
 import { createRefusals, type Refusals } from "./gateway/refusals.ts";
 import { createUsageRollUps } from "./gateway/usage-roll-ups.ts";
 import { ROUTES } from "./http/routes.ts";
+import { hasUnnoted } from "./ledger/usage/ledger-hours.ts";
 import { hasUncounted } from "./ledger/usage/roll-up.ts";
 
 /** The thread of the admin interface, and what it keeps: usage and refusals. */
@@ -35,7 +36,7 @@ export function openUsage({ place, database, clock, log }: OpenUsageParts): Open
     log,
   });
   const rollUps = createUsageRollUps({
-    hasUncounted: () => hasUncounted(database),
+    hasUncounted: async () => (await hasUncounted(database)) || hasUnnoted(database),
     rollUp: () => thread.rollUp(),
     clock,
     log,

@@ -13,6 +13,7 @@ import { keptResponses } from "./migrations/0009-kept-responses.ts";
 import { routes } from "./migrations/0010-routes.ts";
 import { usage } from "./migrations/0011-usage.ts";
 import { sessions } from "./migrations/0012-sessions.ts";
+import { found } from "./migrations/0013-found.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or removed. */
@@ -28,6 +29,7 @@ export const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonl
   "0010-routes": routes,
   "0011-usage": usage,
   "0012-sessions": sessions,
+  "0013-found": found,
 };
 
 /**

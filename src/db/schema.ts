@@ -23,6 +23,8 @@ export interface Tables {
   store_health: StoreHealthTable;
   usage_rollups: UsageRollupsTable;
   usage_mark: UsageMarkTable;
+  ledger_hours: LedgerHoursTable;
+  ledger_mark: LedgerMarkTable;
   refusals: RefusalsTable;
   refusal_counts: RefusalCountsTable;
 }
@@ -297,6 +299,18 @@ export interface UsageRollupsTable {
 /** Requests up to this number are in the rollups, and no others: one row. */
 export interface UsageMarkTable {
   request_seq: bigint;
+}
+
+/** Between which numbers the ledger's entries of an hour are. */
+export interface LedgerHoursTable {
+  time_ms: bigint;
+  first_seq: bigint;
+  last_seq: bigint;
+}
+
+/** The last entry that is noted in them; one row. */
+export interface LedgerMarkTable {
+  seq: bigint;
 }
 
 /** Requests that were refused before a hold; the newest ones alone are kept. */

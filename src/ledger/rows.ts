@@ -228,6 +228,13 @@ export const USAGE_ROLLUPS = describe("usage_rollups", "timeMs", {
   lastSeq: bigint("last_seq"),
 });
 
+/** Between which numbers the ledger's entries of an hour are. */
+export const LEDGER_HOURS = describe("ledger_hours", "timeMs", {
+  timeMs: number("time_ms"),
+  firstSeq: bigint("first_seq"),
+  lastSeq: bigint("last_seq"),
+});
+
 export const REFUSALS = describe("refusals", "id", {
   id: text("id"),
   atMs: number("at_ms"),
@@ -257,6 +264,7 @@ export type EntryRow = RowOf<typeof ENTRIES>;
 export type RequestRow = RowOf<typeof REQUESTS>;
 export type TaskRow = RowOf<typeof TASKS>;
 export type UsageRollup = RowOf<typeof USAGE_ROLLUPS>;
+export type LedgerHour = RowOf<typeof LEDGER_HOURS>;
 export type RefusalRow = RowOf<typeof REFUSALS>;
 export type RefusalCount = RowOf<typeof REFUSAL_COUNTS>;
 /** The mark of an account or a key whose entries and requests up to here were found right. */

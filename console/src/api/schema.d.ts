@@ -589,6 +589,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/tasks/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How many of the tasks of a time are in each state now */
+        get: operations["getAdminV1TasksCounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/tasks/{id}": {
         parameters: {
             query?: never;
@@ -6804,6 +6821,81 @@ export interface operations {
             };
         };
     };
+    getAdminV1TasksCounts: {
+        parameters: {
+            query?: {
+                from?: number;
+                to?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Every state, with the number of its tasks */
+            200: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            /** @enum {unknown} */
+                            status: "pending" | "running" | "completed" | "failed" | "cancelled";
+                            count: number;
+                        }[];
+                    };
+                };
+            };
+            /** @description Invalid request, blocked by moderation, or input too large */
+            400: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Invalid or missing credential */
+            401: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway failed */
+            500: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Overloaded; try again after Retry-After */
+            503: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getAdminV1TasksId: {
         parameters: {
             query?: never;
@@ -7144,6 +7236,7 @@ export interface operations {
                 model?: string;
                 provider?: string;
                 outcome?: "completed" | "cancelled" | "client_gone" | "process_died" | "expired" | "unwritten" | "unfinished_upstream" | "invalid_request_error" | "content_moderation" | "input_too_large" | "auth_error" | "insufficient_credits" | "permission_error" | "not_found_error" | "method_not_allowed" | "conflict_error" | "unsupported_encoding" | "rate_limit_error" | "internal_error" | "upstream_error" | "overloaded_error" | "timeout_error" | "generation_error";
+                durations?: boolean;
             };
             header?: never;
             path?: never;
@@ -7190,13 +7283,13 @@ export interface operations {
                             cost: number;
                             /** @description What was charged for those requests: your margin is this less their cost */
                             credit_with_cost: number;
-                            /** @description From the admission of requests that completed to their end, within 4.5 %; null for none */
+                            /** @description From the admission of requests that completed to their end, within 4.5 %; null for none, and where `durations` is false */
                             latency_ms: {
                                 p50: number;
                                 p95: number;
                                 p99: number;
                             } | null;
-                            /** @description From their admission to the first byte of an answer, within 4.5 %; null for none */
+                            /** @description From their admission to the first byte of an answer, within 4.5 %; null for none, and where `durations` is false */
                             first_byte_ms: {
                                 p50: number;
                                 p95: number;

@@ -8,8 +8,7 @@ import type { AccountsTable, Database } from "../../db/schema.ts";
 import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
 import type { StoreReader } from "../store-read.ts";
-import { type EntryView, listEntries } from "./entries.ts";
-import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { type Page, type PageRequest, toPage } from "./page.ts";
 import type { TimeRange } from "./time-range.ts";
 import { closedAccount, notFound } from "./views.ts";
 
@@ -30,7 +29,10 @@ export interface AccountView {
 /** The operator's use cases for accounts and their credit. */
 export interface AccountAdmin {
   createAccount(name: string): Promise<AccountView>;
-  accounts(page: PageRequest): Promise<Page<AccountView>>;
+  /** All of them, oldest first, as JSON of a page. */
+  accounts(page: PageRequest): Promise<Uint8Array>;
+  /** The id of the one that was there first. */
+  oldestAccount(): Promise<string | undefined>;
   account(id: string): Promise<AccountView>;
   renameAccount(id: string, name: string): Promise<AccountView>;
   /** Gives or takes credit; the same idempotency key does it once. */
@@ -41,13 +43,23 @@ export interface AccountAdmin {
     readonly idempotencyKey?: string;
     readonly requestId: string;
   }): Promise<{ readonly balance: number }>;
-  /** Movements of its credit, or those alone that one of its keys made; oldest first. */
-  ledger(accountId: string, range: TimeRange, page: PageRequest, keyId?: string): Promise<Page<EntryView>>;
+  /** Movements of its credit, or those alone that one of its keys made; oldest first, as JSON of a page. */
+  ledger(accountId: string, range: TimeRange, page: PageRequest, keyId?: string): Promise<Uint8Array>;
 }
 
 /** What these use cases are made of. */
 export interface AccountParts {
   readonly database: Database;
+  /** Lists, as JSON of a page. */
+  readonly lists: {
+    accounts(asked: { readonly page: PageRequest; readonly held: Held }): Promise<Uint8Array>;
+    entries(asked: {
+      readonly account: string;
+      readonly key?: string;
+      readonly range: TimeRange;
+      readonly page: PageRequest;
+    }): Promise<Uint8Array>;
+  };
   readonly writer: Writer;
   readonly read: StoreReader;
   /** What is held beyond what the tables say. */
@@ -56,9 +68,26 @@ export interface AccountParts {
   readonly random: Random;
 }
 
+/** Accounts, oldest first. */
+export async function listAccounts(
+  database: Database,
+  { after, limit }: PageRequest,
+  held: Held,
+): Promise<Page<AccountView>> {
+  const rows = await database
+    .selectFrom("accounts")
+    .select(["seq", ...COLUMNS])
+    .where("seq", ">", after ?? 0n)
+    .orderBy("seq")
+    .limit(limit + 1)
+    .execute();
+  return toPage(rows, limit, (row) => accountView(row, held));
+}
+
 /** Use cases for accounts, over the store and the one writer. */
 export function createAccountAdmin({
   database,
+  lists,
   read,
   writer,
   held,
@@ -87,18 +116,13 @@ export function createAccountAdmin({
       return account(id);
     },
 
-    async accounts({ after, limit }) {
-      const rows = await read(() =>
-        database
-          .selectFrom("accounts")
-          .select(["seq", ...COLUMNS])
-          .where("seq", ">", readCursor(after) ?? 0n)
-          .orderBy("seq")
-          .limit(limit + 1)
-          .execute(),
+    accounts: (page) => read(async () => lists.accounts({ page, held: await held() })),
+
+    async oldestAccount() {
+      const row = await read(() =>
+        database.selectFrom("accounts").select("id").orderBy("seq").limit(1).executeTakeFirst(),
       );
-      const now = await held();
-      return toPage(rows, limit, (row) => accountView(row, now));
+      return row?.id;
     },
 
     async grant({ accountId, amount, reason, idempotencyKey, requestId }) {
@@ -125,7 +149,8 @@ export function createAccountAdmin({
 
     async ledger(accountId, range, page, keyId) {
       await account(accountId);
-      return read(() => listEntries(database, accountId, range, page, keyId));
+      const key = keyId === undefined ? {} : { key: keyId };
+      return read(() => lists.entries({ account: accountId, range, page, ...key }));
     },
   };
 }

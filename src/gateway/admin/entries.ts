@@ -1,6 +1,8 @@
+import type { Selectable } from "kysely";
 import { creditsNumber } from "../../core/money/credits.ts";
 import type { Database, LedgerTable } from "../../db/schema.ts";
-import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { ledgerBounds } from "../../ledger/usage/ledger-hours.ts";
+import { type Page, type PageRequest, toPage } from "./page.ts";
 import { within, type TimeRange } from "./time-range.ts";
 import { toSeconds } from "./views.ts";
 
@@ -23,15 +25,27 @@ export async function listEntries(
   { after, limit }: PageRequest,
   keyId?: string,
 ): Promise<Page<EntryView>> {
-  const all = database
-    .selectFrom("ledger")
-    .selectAll()
-    .where("account_id", "=", accountId)
-    .where("seq", ">", readCursor(after) ?? 0n)
-    .where(within("created_at_ms", range))
-    .orderBy("seq")
-    .limit(limit + 1);
-  const rows = await (keyId === undefined ? all : all.where("key_id", "=", keyId)).execute();
+  const { first, last, mark } = await ledgerBounds(database, range);
+  const rows: Selectable<LedgerTable>[] = [];
+  // Those of the hours that are noted, then those that are not.
+  const spans = [
+    { from: first, to: last },
+    { from: mark + 1n, to: undefined },
+  ];
+  for (const { from, to } of spans) {
+    const start = after !== undefined && after >= from ? after + 1n : from;
+    let query = database
+      .selectFrom("ledger")
+      .selectAll()
+      .where("account_id", "=", accountId)
+      .where("seq", ">=", start)
+      .where(within("created_at_ms", range))
+      .orderBy("seq")
+      .limit(limit + 1 - rows.length);
+    if (to !== undefined) query = query.where("seq", "<=", to < mark ? to : mark);
+    if (keyId !== undefined) query = query.where("key_id", "=", keyId);
+    if (rows.length <= limit) rows.push(...(await query.execute()));
+  }
   return toPage(rows, limit, entryView);
 }
 

@@ -1,6 +1,7 @@
 import { ERRORS, GatewayError, quoted } from "../../core/errors.ts";
 import { TASK_ERRORS } from "../../core/task.ts";
 import type { Database } from "../../db/schema.ts";
+import { wasProvider } from "../../ledger/usage/find-requests.ts";
 import { ABANDONED } from "../../ledger/commands.ts";
 
 /** How a paid request can have ended: well, left, abandoned, or by an error of a type. */
@@ -68,16 +69,6 @@ async function wasModel(database: Database, model: string): Promise<boolean> {
     .selectFrom("price_versions")
     .select("model")
     .where("model", "=", model)
-    .limit(1)
-    .executeTakeFirst();
-  return found !== undefined;
-}
-
-async function wasProvider(database: Database, provider: string): Promise<boolean> {
-  const found = await database
-    .selectFrom("requests")
-    .select("provider")
-    .where("provider", "=", provider)
     .limit(1)
     .executeTakeFirst();
   return found !== undefined;

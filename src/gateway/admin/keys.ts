@@ -8,7 +8,7 @@ import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
 import type { StoreReader } from "../store-read.ts";
 import type { Named } from "./filters.ts";
-import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { type Page, type PageRequest, toPage } from "./page.ts";
 import { closedAccount, notFound, toSeconds } from "./views.ts";
 
 /** A key as the admin interface shows it: never the key itself. */
@@ -50,8 +50,8 @@ export interface KeyRequest {
 /** The operator's use cases for keys. */
 export interface KeyAdmin {
   issueKey(request: KeyRequest): Promise<KeyView & { readonly key: string }>;
-  /** Keys, oldest first: all of them, or those of one account. */
-  keys(filter: Pick<Named, "account_id">, page: PageRequest): Promise<Page<KeyView>>;
+  /** Keys, oldest first: all of them, or those of one account; as JSON of a page. */
+  keys(filter: Pick<Named, "account_id">, page: PageRequest): Promise<Uint8Array>;
   key(id: string): Promise<KeyView>;
   changeKey(
     id: string,
@@ -71,6 +71,14 @@ export interface KeyAdmin {
 /** What these use cases are made of. */
 export interface KeyAdminParts {
   readonly database: Database;
+  /** Keys, as JSON of a page. */
+  readonly lists: {
+    keys(asked: {
+      readonly account?: string;
+      readonly page: PageRequest;
+      readonly held: Held;
+    }): Promise<Uint8Array>;
+  };
   readonly writer: Writer;
   readonly read: StoreReader;
   /** What is held beyond what the tables say. */
@@ -81,9 +89,27 @@ export interface KeyAdminParts {
   readonly clock: Clock;
 }
 
+/** Keys, oldest first: all of them, or those of one account. */
+export async function listKeys(
+  database: Database,
+  account: string | undefined,
+  { after, limit }: PageRequest,
+  held: Held,
+): Promise<Page<KeyView>> {
+  const all = database
+    .selectFrom("keys")
+    .selectAll()
+    .where("seq", ">", after ?? 0n)
+    .orderBy("seq")
+    .limit(limit + 1);
+  const rows = await (account === undefined ? all : all.where("account_id", "=", account)).execute();
+  return toPage(rows, limit, (row) => keyView(row, held));
+}
+
 /** Use cases for keys, over the store and the one writer. */
 export function createKeyAdmin({
   database,
+  lists,
   read,
   writer,
   held,
@@ -128,19 +154,10 @@ export function createKeyAdmin({
 
     key,
 
-    async keys({ account_id }, { after, limit }) {
-      const rows = await read(() => {
-        const all = database
-          .selectFrom("keys")
-          .selectAll()
-          .where("seq", ">", readCursor(after) ?? 0n)
-          .orderBy("seq")
-          .limit(limit + 1);
-        return (account_id === undefined ? all : all.where("account_id", "=", account_id)).execute();
-      });
-      const now = await held();
-      return toPage(rows, limit, (row) => keyView(row, now));
-    },
+    keys: ({ account_id: account }, page) =>
+      read(async () =>
+        lists.keys({ page, held: await held(), ...(account === undefined ? {} : { account }) }),
+      ),
 
     async changeKey(id, { name, models, budget, limits, routes, expiresAtSec }) {
       checkModels(models ?? [], isModel);

@@ -6,9 +6,9 @@ export interface Page<Item> {
   readonly next: string | null;
 }
 
-/** Where a page begins and how long it is. */
+/** Behind which row a page begins, and how long it is. */
 export interface PageRequest {
-  readonly after: string | undefined;
+  readonly after: bigint | undefined;
   readonly limit: number;
 }
 

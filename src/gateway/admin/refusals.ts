@@ -3,7 +3,7 @@ import type { Database } from "../../db/schema.ts";
 import { HOUR_MS, DAY_MS, startOf } from "../../ledger/usage/views.ts";
 import { REFUSED_STATUSES } from "../refusals.ts";
 import type { Named } from "./filters.ts";
-import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { type Page, type PageRequest, toPage } from "./page.ts";
 import { type TimeRange, within } from "./time-range.ts";
 
 /** A refused request as the admin interface shows it: what was wrong and where, never what was sent. */
@@ -40,8 +40,7 @@ export async function listRefusals(
     .where(within("at_ms", filter))
     .orderBy("seq", "desc")
     .limit(limit + 1);
-  const cursor = readCursor(after);
-  if (cursor !== undefined) query = query.where("seq", "<", cursor);
+  if (after !== undefined) query = query.where("seq", "<", after);
   for (const field of ["id", "code", "account_id", "key_id", "model"] as const) {
     const value = filter[field];
     if (value !== undefined) query = query.where(field, "=", value);

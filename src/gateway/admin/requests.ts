@@ -1,11 +1,12 @@
 import { creditsNumber } from "../../core/money/credits.ts";
+import type { Engine } from "../../db/engine.ts";
 import type { Database } from "../../db/schema.ts";
 import type { RequestsTable } from "../../db/schema.ts";
 import type { Attempt } from "../../ledger/commands.ts";
+import { findRequests, requestOf } from "../../ledger/usage/find-requests.ts";
 import type { Named } from "./filters.ts";
-import { accountOf } from "./views.ts";
-import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
-import { type TimeRange, within } from "./time-range.ts";
+import { type Page, type PageRequest, toPage } from "./page.ts";
+import type { TimeRange } from "./time-range.ts";
 
 /** A paid request as the admin interface shows it: counts and times, never content. Times are seconds, to the millisecond. */
 export interface RequestView {
@@ -43,28 +44,37 @@ export interface RequestFilter extends Named, TimeRange {
   readonly id?: string;
 }
 
-/** Paid requests, newest first. */
+/** Paid requests, newest first. What they cost the operator may be left out. */
 export async function listRequests(
   database: Database,
-  filter: RequestFilter,
-  { after, limit }: PageRequest,
+  engine: Engine,
+  {
+    filter,
+    page: { after, limit },
+    hidesCost,
+  }: { readonly filter: RequestFilter; readonly page: PageRequest; readonly hidesCost: boolean },
 ): Promise<Page<RequestView>> {
-  let query = database
-    .selectFrom("requests")
-    .selectAll()
-    .where(within("settled_at_ms", filter))
-    .orderBy("seq", "desc")
-    .limit(limit + 1);
-  const cursor = readCursor(after);
-  if (cursor !== undefined) query = query.where("seq", "<", cursor);
-  for (const field of ["id", "account_id", "key_id", "model", "provider", "outcome"] as const) {
-    const value = filter[field];
-    if (value !== undefined) query = query.where(field, "=", value);
-  }
-  const { key_id } = filter;
-  // They are among those of its account, which an index finds.
-  if (key_id !== undefined) query = query.where("account_id", "=", accountOf(database, key_id));
-  return toPage(await query.execute(), limit, requestView);
+  const { id, account_id: account, key_id: key, ...names } = filter;
+
+  const { fromMs, toMs, ...named } = names;
+  const wanted = {
+    filter: {
+      ...named,
+      ...(account === undefined ? {} : { account }),
+      ...(key === undefined ? {} : { key }),
+    },
+    ...(fromMs === undefined ? {} : { fromMs }),
+    ...(toMs === undefined ? {} : { toMs }),
+    ...(after === undefined ? {} : { before: after }),
+  };
+  const rows =
+    id === undefined
+      ? await findRequests(database, engine, wanted, limit + 1)
+      : await requestOf(database, wanted, id);
+  return toPage(rows, limit, (row) => {
+    const view = requestView(row);
+    return hidesCost ? { ...view, cost: null } : view;
+  });
 }
 
 type RequestRow = { readonly [Column in keyof RequestsTable]: RequestsTable[Column] } & {

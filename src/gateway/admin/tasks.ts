@@ -1,9 +1,8 @@
 import { creditsNumber } from "../../core/money/credits.ts";
-import type { TaskFailure, TaskKind, TaskState } from "../../core/task.ts";
+import { TASK_STATES, type TaskFailure, type TaskKind, type TaskState } from "../../core/task.ts";
 import type { Database, TasksTable } from "../../db/schema.ts";
 import type { Named } from "./filters.ts";
-import { accountOf } from "./views.ts";
-import { type Page, type PageRequest, readCursor, toPage } from "./page.ts";
+import { type Page, type PageRequest, toPage } from "./page.ts";
 import { type TimeRange, within } from "./time-range.ts";
 
 /** A task as the admin interface shows it: counts and times, never content. Times are seconds, to the millisecond. */
@@ -65,6 +64,8 @@ export const LISTED_COLUMNS = [
   "files_until_ms",
 ] as const satisfies readonly (keyof TasksTable)[];
 
+const MAX_SEQ = 2n ** 63n - 1n;
+
 /** What routes add to the name of a provider that has another of its own for language models. */
 const OF_MEDIA = ":media";
 
@@ -77,24 +78,69 @@ export async function listTasks(
   filter: TaskFilter,
   { after, limit }: PageRequest,
 ): Promise<Page<TaskView>> {
-  let query = database
+  const { provider, status } = filter;
+  const numbers = await numbersOf(database, filter);
+  if (numbers === undefined) return toPage([], limit, taskView);
+  const query = (of: string | undefined) => {
+    let rows = database
+      .selectFrom("tasks")
+      .select(LISTED_COLUMNS)
+      .where(within("created_at_ms", filter))
+      .where("seq", ">=", numbers.first)
+      .where("seq", "<=", numbers.last)
+      .orderBy("seq", "desc")
+      .limit(limit + 1);
+    if (after !== undefined) rows = rows.where("seq", "<", after);
+    for (const field of ["id", "account_id", "key_id", "model", "kind"] as const) {
+      const value = filter[field];
+      if (value !== undefined) rows = rows.where(field, "=", value);
+    }
+    if (status !== undefined) rows = rows.where("state", "=", status);
+    return of === undefined ? rows : rows.where("provider", "=", of);
+  };
+  // Each name by itself: of both at once an index does not tell the order.
+  const names = provider === undefined ? [undefined] : [provider, `${provider}${OF_MEDIA}`];
+  const rows = await Promise.all(names.map((name) => query(name).execute()));
+  return toPage(
+    rows.flat().toSorted((one, other) => Number(other.seq - one.seq)),
+    limit,
+    taskView,
+  );
+}
+
+/**
+ * Between which numbers the tasks of a time are, by the index of times alone; `undefined` where there are none. The
+ * count makes PostgreSQL read that index: for a least number alone it would walk the rows in the order of numbers.
+ */
+async function numbersOf(
+  database: Database,
+  range: TimeRange,
+): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
+  if (range.fromMs === undefined && range.toMs === undefined) return { first: 0n, last: MAX_SEQ };
+  const { first, last } = await database
     .selectFrom("tasks")
-    .select(LISTED_COLUMNS)
-    .where(within("created_at_ms", filter))
-    .orderBy("seq", "desc")
-    .limit(limit + 1);
-  const cursor = readCursor(after);
-  if (cursor !== undefined) query = query.where("seq", "<", cursor);
-  for (const field of ["id", "account_id", "key_id", "model", "kind"] as const) {
-    const value = filter[field];
-    if (value !== undefined) query = query.where(field, "=", value);
-  }
-  const { key_id, provider, status } = filter;
-  // They are among those of its account, which an index finds.
-  if (key_id !== undefined) query = query.where("account_id", "=", accountOf(database, key_id));
-  if (provider !== undefined) query = query.where("provider", "in", [provider, `${provider}${OF_MEDIA}`]);
-  if (status !== undefined) query = query.where("state", "=", status);
-  return toPage(await query.execute(), limit, taskView);
+    .select(({ fn }) => [fn.min("seq").as("first"), fn.max("seq").as("last"), fn.countAll().as("tasks")])
+    .where(within("created_at_ms", range))
+    .executeTakeFirstOrThrow();
+  return first === null || last === null ? undefined : { first, last };
+}
+
+/** How many tasks are in a state. */
+export interface TaskCountView {
+  readonly status: TaskState;
+  readonly count: number;
+}
+
+/** How many of the tasks that were created in a time are in each state now, by an index alone. */
+export async function countTasks(database: Database, range: TimeRange): Promise<readonly TaskCountView[]> {
+  const rows = await database
+    .selectFrom("tasks")
+    .select(["state", ({ fn }) => fn.countAll().as("tasks")])
+    .where(within("created_at_ms", range))
+    .groupBy("state")
+    .execute();
+  const counts = new Map(rows.map(({ state, tasks }) => [state, Number(tasks)]));
+  return TASK_STATES.map((status) => ({ status, count: counts.get(status) ?? 0 }));
 }
 
 /** A row as the admin interface shows it. */

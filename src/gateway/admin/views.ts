@@ -1,14 +1,8 @@
 import { GatewayError, quoted } from "../../core/errors.ts";
-import type { Database } from "../../db/schema.ts";
 
 /** A time as the admin interface shows it. */
 export function toSeconds(ms: bigint): number {
   return Math.floor(Number(ms) / 1000);
-}
-
-/** The account of a key, within a statement. */
-export function accountOf(database: Database, keyId: string) {
-  return database.selectFrom("keys").select("account_id").where("id", "=", keyId);
 }
 
 /** The 404 for an unknown id. */

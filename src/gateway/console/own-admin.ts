@@ -17,10 +17,7 @@ export function ownAdmin(admin: Admin, { keyId, accountId }: Caller): Admin {
   };
   return {
     ...allRefused(admin),
-    async requests(filter, page) {
-      const { data, next } = await admin.requests(own(filter), page);
-      return { data: data.map((row) => Object.assign({}, row, { cost: null })), next };
-    },
+    requests: async (filter, page) => admin.requests(own(filter), page, true),
     async request(id) {
       const found = await admin.request(id);
       if (found.key_id !== keyId) throw notFound("request", id);

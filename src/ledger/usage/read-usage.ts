@@ -3,7 +3,7 @@ import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
 import { addMeasures, countedRow, type Measures, type Names, selectCounted } from "./measures.ts";
-import { numbersOf, sumRollups, type UsageSum } from "./rollups.ts";
+import { filtersOf, numbersOf, sumRollups, type UsageSum } from "./rollups.ts";
 import { DAY_MS, type Dimension, HOUR_MS, startOf, viewFor } from "./views.ts";
 
 /** By what usage can be grouped: a route is a model at a provider. */
@@ -73,7 +73,7 @@ async function readFrom(
   const toMs = isOpen ? Infinity : query.toMs;
   const sums = createSums(query);
   const wanted = [...by, ...(Object.keys(filter) as Dimension[])];
-  const filtered = sql.join([sql`true`, ...filters(filter)], sql` and `);
+  const filtered = sql.join([sql`true`, ...filtersOf(filter)], sql` and `);
   const { wholes, parts } = divide({ fromMs, toMs }, interval === "hour" ? [HOUR_MS] : [DAY_MS, HOUR_MS]);
   for (const { grainMs, ...span } of wholes) {
     const where = sql`${within("time_ms", span)} and ${filtered}`;
@@ -139,20 +139,6 @@ function both(one: Divided, other: Divided): Divided {
 function within(column: string, { fromMs, toMs }: Span): RawBuilder<unknown> {
   const since = sql`${sql.ref(column)} >= ${BigInt(fromMs)}`;
   return toMs === Infinity ? since : sql`${since} and ${sql.ref(column)} < ${BigInt(toMs)}`;
-}
-
-const COLUMNS: Readonly<Record<Dimension, string>> = {
-  model: "model",
-  provider: "provider",
-  account: "account_id",
-  key: "key_id",
-  outcome: "outcome",
-};
-
-function filters(filter: Partial<Names>): RawBuilder<unknown>[] {
-  return (Object.entries(filter) as [Dimension, string][]).map(
-    ([dimension, name]) => sql`${sql.ref(COLUMNS[dimension])} = ${name}`,
-  );
 }
 
 /** Requests that are in memory at a time. */

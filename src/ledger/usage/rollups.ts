@@ -75,6 +75,22 @@ export async function storeRollups(
     )}`.execute(database);
 }
 
+/** The column of each name, of rollups and of requests. */
+export const COLUMN_OF = {
+  model: "model",
+  provider: "provider",
+  account: "account_id",
+  key: "key_id",
+  outcome: "outcome",
+} as const satisfies Readonly<Record<Dimension, string>>;
+
+/** Conditions on rows of rollups or of requests: that they have these names. */
+export function filtersOf(filter: Partial<Names>): RawBuilder<unknown>[] {
+  return (Object.entries(filter) as [Dimension, string][]).map(
+    ([dimension, name]) => sql`${sql.ref(COLUMN_OF[dimension])} = ${name}`,
+  );
+}
+
 /** Which stored usage is added up, and by what. */
 export interface SumForm {
   readonly grainMs: number;
@@ -103,8 +119,8 @@ export async function sumRollups(
   // Constants in the text: a parameter would be another expression each time it stands there.
   const time = intervalMs === undefined ? sql`0` : sql`time_ms - time_ms % ${sql.lit(intervalMs)}`;
   const names = DIMENSIONS.map((dimension) => {
-    const column = USAGE_ROLLUPS.columns[dimension].name;
-    return sql`${by.includes(dimension) ? sql.ref(column) : sql.lit("")} as ${sql.id(dimension)}`;
+    const name = by.includes(dimension) ? sql.ref(COLUMN_OF[dimension]) : sql.lit("");
+    return sql`${name} as ${sql.id(dimension)}`;
   });
   const sums = SUMMED.map(
     (member) => sql`cast(sum(${sql.ref(columnOf(member))}) as bigint) as ${sql.id(member)}`,
@@ -117,7 +133,7 @@ export async function sumRollups(
   );
   const groups = [
     ...(intervalMs === undefined ? [] : [time]),
-    ...by.map((dimension) => sql.ref(USAGE_ROLLUPS.columns[dimension].name)),
+    ...by.map((dimension) => sql.ref(COLUMN_OF[dimension])),
   ];
   const { rows } = await sql<SumRow>`select cast(${time} as bigint) as ${sql.id("timeMs")},
     ${sql.join([...names, ...sums, ...durations])} from usage_rollups

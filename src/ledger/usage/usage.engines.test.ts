@@ -1,39 +1,23 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { describeOnEngineOfSuite, type TestEngine, type TestPlace } from "../../../test/gateway/engines.ts";
+import { describeOnEngineOfSuite, type TestPlace } from "../../../test/gateway/engines.ts";
+import {
+  DAYS,
+  insertRequests,
+  type Made,
+  makeRequest,
+  migrated,
+  openFigures,
+  START,
+} from "../../../test/ledger/made-requests.ts";
 import { SEED } from "../../../test/runs.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
 import type { Failpoint, FailpointName } from "../../core/failpoint.ts";
-import { migrate } from "../../db/migrate.ts";
-import { openPostgres, openUnhurried } from "../../db/postgres.ts";
 import type { Database } from "../../db/schema.ts";
-import { kyselyOver } from "../../db/sqlite.ts";
-import { openForFigures, openForWriting } from "../../db/sqlite-file.ts";
 import { createHorizon } from "./horizon.ts";
 import { GROUPINGS, readUsage, USAGE_INTERVALS, type UsageGroup, type UsageQuery } from "./read-usage.ts";
 import { rollUp } from "./roll-up.ts";
 import { DAY_MS, HOUR_MS } from "./views.ts";
 
-/** A request as the test makes it; sums are made of these alone. */
-interface Made {
-  readonly model: string;
-  readonly provider: string | null;
-  readonly account: string;
-  readonly key: string;
-  readonly outcome: string;
-  readonly charge: bigint;
-  readonly cost: bigint | null;
-  readonly input: number;
-  readonly cacheRead: number;
-  readonly output: number;
-  readonly images: number;
-  readonly seconds: number;
-  readonly admittedMs: number;
-  readonly firstByteMs: number | null;
-  readonly endedMs: number;
-}
-
-const START = Date.UTC(2026, 9, 1);
-const DAYS = 4;
 const SITES: readonly FailpointName[] = [
   "usage.before_rollups",
   "usage.before_mark",
@@ -63,36 +47,7 @@ describeOnEngineOfSuite("usage", (engine) => {
   const below = (most: number): number => Math.floor(random() * most);
   const oneOf = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
 
-  const make = (): Made => {
-    const account = oneOf(["a1", "a2", "a3"]);
-    // Not in the order of numbers: a clock is set back, and a task ends long after it began.
-    const admittedMs = START + below(DAYS * DAY_MS);
-    const endedMs = admittedMs + below(90_000);
-    return {
-      model: oneOf(["m/1", "m/2", "m/3"]),
-      provider: oneOf(["p", "q", null]),
-      account,
-      key: `${account}-${oneOf(["k1", "k2"])}`,
-      outcome: oneOf([
-        "completed",
-        "completed",
-        "completed",
-        "client_gone",
-        "upstream_error",
-        "process_died",
-      ]),
-      charge: BigInt(below(2 ** 40)),
-      cost: oneOf([null, BigInt(below(2 ** 40))]),
-      input: below(1000),
-      cacheRead: below(1000),
-      output: below(1000),
-      images: below(3),
-      seconds: below(9),
-      admittedMs,
-      firstByteMs: oneOf([null, admittedMs + below(5_000)]),
-      endedMs,
-    };
-  };
+  const make = (): Made => makeRequest(random);
 
   const insert = async (database: Database, rows: readonly Made[]): Promise<void> => {
     const first = made.length;
@@ -104,7 +59,7 @@ describeOnEngineOfSuite("usage", (engine) => {
     rollUp({
       database,
       engine: engine.name,
-      horizon: createHorizon(database, engine.name),
+      horizon: createHorizon(database, engine.name, "requests"),
       maxRequests: 37,
       ...(failpoint === undefined ? {} : { failpoint }),
     });
@@ -213,7 +168,7 @@ describeOnEngineOfSuite("usage", (engine) => {
       await hasBegun;
       // Its number is later, and it is there first.
       await insert(writes, [make()]);
-      const horizon = createHorizon(writes, engine.name);
+      const horizon = createHorizon(writes, engine.name, "requests");
       const parts = { database: writes, engine: engine.name, horizon };
       await rollUp(parts);
       await rollUp(parts);
@@ -235,40 +190,6 @@ describeOnEngineOfSuite("usage", (engine) => {
       await isAsSummed(query);
     });
 });
-
-async function migrated(engine: TestEngine, { place }: TestPlace): Promise<void> {
-  const database = "file" in place ? kyselyOver(openForWriting(place.file)) : openUnhurried(place.url);
-  await migrate(database, engine.name);
-  await database.destroy();
-}
-
-function openFigures({ place }: TestPlace): Database {
-  return "file" in place ? kyselyOver(openForFigures(place.file)) : openPostgres(place.url, 2);
-}
-
-async function insertRequests(database: Database, rows: readonly Made[], first: number): Promise<void> {
-  const values = rows.map(({ input, cacheRead, output, images, seconds, ...row }, i) => ({
-    id: `req_${first + i}`,
-    hold_id: `hold_${first + i}`,
-    account_id: row.account,
-    key_id: row.key,
-    model: row.model,
-    provider: row.provider,
-    outcome: row.outcome,
-    charge: row.charge,
-    price_version: "v",
-    usage: JSON.stringify({ input, cacheRead, output, images, seconds }),
-    flags: null,
-    attempts: "[]",
-    admitted_at_ms: BigInt(row.admittedMs),
-    held_at_ms: BigInt(row.admittedMs),
-    first_byte_at_ms: row.firstByteMs === null ? null : BigInt(row.firstByteMs),
-    ended_at_ms: BigInt(row.endedMs),
-    settled_at_ms: BigInt(row.endedMs),
-    cost: row.cost,
-  }));
-  await database.insertInto("requests").values(values).execute();
-}
 
 /** The sums of the rows, one by one. */
 function summed(made: readonly Made[], query: UsageQuery) {

@@ -121,7 +121,9 @@ export function TroubleChart(props: ChartProps) {
 }
 
 function usageByStep({ range, step, whose }: ChartProps, by: "model" | "none") {
-  return usageQuery({ ...wholeSteps(range, step), ...whose, interval: step, group_by: by }, CHART_MS[step]);
+  const query = { ...wholeSteps(range, step), ...whose, interval: step, group_by: by };
+  // Latency is drawn of all models together.
+  return usageQuery(by === "model" ? { ...query, durations: false } : query, CHART_MS[step]);
 }
 
 function ChartPanel(

@@ -8,8 +8,6 @@ import type { UsageQuery } from "./types.ts";
 export const LIVE_MS = 5_000;
 /** How often charts are: less often where they have many rows. */
 export const CHART_MS = { hour: 15_000, day: 60_000 } as const;
-/** The most tasks of a range that are counted. */
-export const MOST_TASKS = 1_000;
 
 /** The usage of a range. The rows of the range before stay until those of a new one have come. */
 export function usageQuery(query: UsageQuery, everyMs: number) {
@@ -32,12 +30,12 @@ export function refusalsQuery({ from, to }: TimeRange, interval: Step) {
   });
 }
 
-/** The newest tasks of a range. */
+/** How many tasks of a range are in each state. */
 export function tasksQuery({ from, to }: TimeRange) {
-  const query = { from, to, limit: MOST_TASKS };
+  const query = { from, to };
   return queryOptions({
-    queryKey: ["tasks", query],
-    queryFn: ({ signal }) => read("/admin/v1/tasks", { query, signal }),
+    queryKey: ["tasks", "counts", query],
+    queryFn: ({ signal }) => read("/admin/v1/tasks/counts", { query, signal }),
     placeholderData: keepPreviousData,
     refetchInterval: 4 * LIVE_MS,
   });

@@ -10,7 +10,7 @@ import ui from "../../design/ui.module.css";
 import { count } from "../../format/numbers.ts";
 import type { TimeRange } from "../../shell/range.ts";
 import styles from "./overview.module.css";
-import { MOST_TASKS, routesQuery, tasksQuery } from "./reads.ts";
+import { routesQuery, tasksQuery } from "./reads.ts";
 
 const TASK_TONES = {
   pending: "none",
@@ -28,23 +28,18 @@ export function TasksPanel(props: { readonly range: TimeRange }) {
     <Panel title="Tasks by state" actions={<Link to="/tasks">All tasks</Link>}>
       <Loaded of={tasks}>
         {(read) => (
-          <>
-            <ul class={styles.states}>
-              <For each={TASK_STATES}>
-                {(state) => (
-                  <li>
-                    <Link to="/tasks" search={statusSearch(state)} class={styles.stateCount}>
-                      {count(read().data.filter(({ status }) => status === state).length)}
-                    </Link>
-                    <Badge tone={TASK_TONES[state]}>{state}</Badge>
-                  </li>
-                )}
-              </For>
-            </ul>
-            <Show when={read().next !== null}>
-              <p class={ui.hint}>Of the newest {count(MOST_TASKS)} tasks of this range.</p>
-            </Show>
-          </>
+          <ul class={styles.states}>
+            <For each={TASK_STATES}>
+              {(state) => (
+                <li>
+                  <Link to="/tasks" search={statusSearch(state)} class={styles.stateCount}>
+                    {count(read().data.find(({ status }) => status === state)?.count ?? 0)}
+                  </Link>
+                  <Badge tone={TASK_TONES[state]}>{state}</Badge>
+                </li>
+              )}
+            </For>
+          </ul>
         )}
       </Loaded>
     </Panel>

@@ -19,7 +19,7 @@ export function TopPanel(props: {
   readonly by: keyof typeof PAGES;
 }) {
   const usage = useQuery(() =>
-    usageQuery({ ...props.range, interval: "all", group_by: props.by }, CHART_MS.hour),
+    usageQuery({ ...props.range, interval: "all", group_by: props.by, durations: false }, CHART_MS.hour),
   );
   const names = useQuery(() => ({ ...namesQuery, enabled: props.by !== "model" }));
   const rows = (data: readonly Usage[]) =>

@@ -35,5 +35,7 @@ export interface UsageQuery extends UsageOf {
   readonly from: number;
   readonly to: number;
   readonly interval: "hour" | "day" | "all";
+  /** Whether percentiles are worked out; absent: they are. */
+  readonly durations?: boolean;
   readonly group_by: "model" | "key" | "account" | "provider" | "route" | "outcome" | "none";
 }

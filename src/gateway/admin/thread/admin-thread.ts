@@ -4,6 +4,7 @@ import { kyselyOverRuns } from "../../../db/remote.ts";
 import type { Database } from "../../../db/schema.ts";
 import type { GatheredRefusals } from "../../../ledger/refusals.ts";
 import { openThread, type Thread } from "../../../runtime/worker.ts";
+import type { ListRequests, ListWork } from "./lists.ts";
 import { type AdminDone, type AdminWork, readPart, type ThreadPlace } from "./messages.ts";
 
 /** A thread for what operators read, and for figures of it, with connections of its own: requests wait for neither. */
@@ -12,6 +13,8 @@ export interface AdminThread {
   readonly database: Database;
   /** The answer to a question about usage, as JSON. */
   usage(query: ShownUsage): Promise<Uint8Array>;
+  /** A list, as JSON. */
+  list<Name extends keyof ListRequests>(name: Name, asked: ListRequests[Name]): Promise<Uint8Array>;
   /** Counts the next requests in the usage that is kept; resolves with whether there are more. */
   rollUp(): Promise<boolean>;
   writeRefusals(refusals: GatheredRefusals): Promise<void>;
@@ -75,6 +78,10 @@ export function openAdminThread(place: ThreadPlace): AdminThread {
     }),
     async usage(query) {
       const done = await ask({ usage: query });
+      return "bytes" in done ? done.bytes : new Uint8Array();
+    },
+    async list(name, asked) {
+      const done = await ask({ list: name, asked } as ListWork);
       return "bytes" in done ? done.bytes : new Uint8Array();
     },
     async rollUp() {

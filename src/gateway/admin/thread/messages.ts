@@ -1,5 +1,6 @@
 import type { GatheredRefusals } from "../../../ledger/refusals.ts";
 import type { ShownUsage } from "../usage-text.ts";
+import type { ListWork } from "./lists.ts";
 
 /** Where the store of the thread is. */
 export type ThreadPlace = { readonly file: string } | { readonly url: string };
@@ -8,6 +9,7 @@ export type ThreadPlace = { readonly file: string } | { readonly url: string };
 export type AdminWork =
   | { readonly sql: string; readonly parameters: readonly unknown[] }
   | { readonly usage: ShownUsage }
+  | ListWork
   | { readonly rollUp: true }
   | { readonly refusals: GatheredRefusals };
 

@@ -4,10 +4,12 @@ import type { Database } from "../../../db/schema.ts";
 import { kyselyOver, openForReading } from "../../../db/sqlite.ts";
 import { openForFigures } from "../../../db/sqlite-file.ts";
 import { writeRefusals } from "../../../ledger/refusals.ts";
-import { createHorizon } from "../../../ledger/usage/horizon.ts";
+import { createHorizon, type Horizon } from "../../../ledger/usage/horizon.ts";
+import { noteLedgerHours } from "../../../ledger/usage/ledger-hours.ts";
 import { readUsage } from "../../../ledger/usage/read-usage.ts";
 import { rollUp } from "../../../ledger/usage/roll-up.ts";
 import { usageText } from "../usage-text.ts";
+import { listText } from "./lists.ts";
 import { type AdminDone, type AdminWork, type ThreadPlace, writeRows } from "./messages.ts";
 
 /** Does the work of the thread, over connections of its own that are opened when they are first needed. */
@@ -20,23 +22,30 @@ export function openWork(place: ThreadPlace): (work: AdminWork) => Promise<Admin
       const { rows } = await reads.executeQuery(CompiledQuery.raw(work.sql, [...work.parameters]));
       return writeRows(rows as Record<string, unknown>[]);
     }
-    if ("usage" in work) {
-      const text = usageText(work.usage, await readUsage(reads, engine, work.usage));
-      return { bytes: new TextEncoder().encode(text) };
-    }
+    if ("usage" in work) return bytesOf(usageText(work.usage, await readUsage(reads, engine, work.usage)));
+    if ("list" in work) return bytesOf(await listText({ database: reads, engine }, work));
     const figures = openFigures();
     if ("refusals" in work) {
       await writeRefusals(figures.database, engine, work.refusals);
       return { more: false };
     }
-    return { more: await rollUp({ ...figures, engine }) };
+    const isMore = [
+      await rollUp({ ...figures, engine, horizon: figures.requests }),
+      await noteLedgerHours({ ...figures, engine, horizon: figures.entries }),
+    ];
+    return { more: isMore.includes(true) };
   };
+}
+
+function bytesOf(text: string): AdminDone {
+  return { bytes: new TextEncoder().encode(text) };
 }
 
 /** What a figure is written over. */
 interface Figures {
   readonly database: Database;
-  readonly horizon: ReturnType<typeof createHorizon>;
+  readonly requests: Horizon;
+  readonly entries: Horizon;
 }
 
 interface Connections {
@@ -53,7 +62,11 @@ async function connect(place: ThreadPlace): Promise<Connections> {
     return () => {
       if (figures === undefined) {
         const database = open();
-        figures = { database, horizon: createHorizon(database, engine) };
+        figures = {
+          database,
+          requests: createHorizon(database, engine, "requests"),
+          entries: createHorizon(database, engine, "ledger"),
+        };
       }
       return figures;
     };

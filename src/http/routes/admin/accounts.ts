@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { respondJson, respondLong } from "../../respond.ts";
+import { respondJson, respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { bodyOf, pageOf, rangeOf, rangeQuery } from "./body.ts";
 import {
@@ -40,7 +40,7 @@ export const accountRoutes: readonly Route[] = [
     answers: { 200: { description: "A page", schema: pageSchema(AccountSchema) } },
     errors: [400, 503],
     handle: async (context) =>
-      respondLong(context, await context.services.admin.accounts(pageOf(context.query))),
+      respondWhole(context, await context.services.admin.accounts(pageOf(context.query))),
   },
   {
     method: "get",
@@ -111,7 +111,7 @@ export const accountRoutes: readonly Route[] = [
     errors: [400, 404, 503],
     async handle(context) {
       const { services, params, query } = context;
-      return respondLong(
+      return respondWhole(
         context,
         await services.admin.ledger(params.id ?? "", rangeOf(query), pageOf(query)),
       );

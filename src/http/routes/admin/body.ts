@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from "typebox";
 import { GatewayError } from "../../../core/errors.ts";
 import { BROKEN, openScan, skipSpace, skipValue } from "../../../core/json/json-scan.ts";
 import { compileSchema, faultSentence, type SchemaFault } from "../../../core/schema.ts";
-import type { PageRequest } from "../../../gateway/admin/page.ts";
+import { type PageRequest, readCursor } from "../../../gateway/admin/page.ts";
 import type { TimeRange } from "../../../gateway/admin/time-range.ts";
 import type { RouteContext } from "../../route.ts";
 
@@ -61,7 +61,7 @@ export function pageOf(query: URLSearchParams): PageRequest {
       param: "limit",
     });
   }
-  return { after: query.get("after") ?? undefined, limit };
+  return { after: readCursor(query.get("after") ?? undefined), limit };
 }
 
 /** Until when times can be written with four digits of the year. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { type KeyLimits, NO_LIMITS } from "../../../core/rate-limits.ts";
-import { respondJson, respondLong } from "../../respond.ts";
+import { respondJson, respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { bodyOf, pageOf, textsOf } from "./body.ts";
 import {
@@ -51,7 +51,7 @@ export const keyRoutes: readonly Route[] = [
     errors: [400, 503],
     async handle(context) {
       const { services, query } = context;
-      return respondLong(context, await services.admin.keys(textsOf(query, ["account_id"]), pageOf(query)));
+      return respondWhole(context, await services.admin.keys(textsOf(query, ["account_id"]), pageOf(query)));
     },
   },
   {

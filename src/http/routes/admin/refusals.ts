@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { REFUSAL_GROUPINGS, REFUSAL_INTERVALS } from "../../../gateway/admin/refusals.ts";
 import { REFUSED_STATUSES } from "../../../gateway/refusals.ts";
-import { respondLong } from "../../respond.ts";
+import { respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { pageOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
 import { PAGE_QUERY, pageSchema } from "./schemas.ts";
@@ -53,7 +53,7 @@ export const refusalRoutes: readonly Route[] = [
         ...rangeOf(query),
         ...(status === undefined ? {} : { status: Number(status) }),
       };
-      return respondLong(context, await services.admin.refusals(filter, pageOf(query)));
+      return respondWhole(context, await services.admin.refusals(filter, pageOf(query)));
     },
   },
   {
@@ -83,12 +83,12 @@ export const refusalRoutes: readonly Route[] = [
     errors: [400, 503],
     async handle(context) {
       const { services, query } = context;
-      const data = await services.admin.refusalCounts({
+      const counts = await services.admin.refusalCounts({
         ...rangeOf(query),
         interval: wordOf(query, "interval", REFUSAL_INTERVALS) ?? "hour",
         groupBy: wordOf(query, "group_by", REFUSAL_GROUPINGS) ?? "none",
       });
-      return respondLong(context, { data });
+      return respondWhole(context, counts);
     },
   },
 ];

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { PRICE_BUCKETS } from "../../../core/money/price.ts";
 import { OUTCOMES } from "../../../gateway/admin/filters.ts";
 import { PRICE_UNITS } from "../../../gateway/admin/request.ts";
-import { respondJson, respondLong } from "../../respond.ts";
+import { respondJson, respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { pageOf, rangeOf, rangeQuery, textsOf } from "./body.ts";
 import { EntrySchema, PAGE_QUERY, pageSchema } from "./schemas.ts";
@@ -94,7 +94,7 @@ export const requestRoutes: readonly Route[] = [
     async handle(context) {
       const { services, query } = context;
       const filter = { ...textsOf(query, FILTERS), ...rangeOf(query) };
-      return respondLong(context, await services.admin.requests(filter, pageOf(query)));
+      return respondWhole(context, await services.admin.requests(filter, pageOf(query)));
     },
   },
   {

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { TASK_ERRORS, TASK_KINDS, TASK_STATES } from "../../../core/task.ts";
 import type { TaskFilter } from "../../../gateway/admin/tasks.ts";
-import { respondJson, respondLong } from "../../respond.ts";
+import { respondJson, respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { pageOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
 import { PAGE_QUERY, pageSchema } from "./schemas.ts";
@@ -85,8 +85,27 @@ export const taskRoutes: readonly Route[] = [
     errors: [400, 503],
     async handle(context) {
       const { services, query } = context;
-      return respondLong(context, await services.admin.tasks(filterOf(query), pageOf(query)));
+      return respondWhole(context, await services.admin.tasks(filterOf(query), pageOf(query)));
     },
+  },
+  {
+    method: "get",
+    path: "/admin/v1/tasks/counts",
+    access: "admin",
+    summary: "How many of the tasks of a time are in each state now",
+    tag: "admin",
+    query: rangeQuery("Created"),
+    answers: {
+      200: {
+        description: "Every state, with the number of its tasks",
+        schema: Type.Object({
+          data: Type.Array(Type.Object({ status: Type.Enum([...TASK_STATES]), count: Type.Integer() })),
+        }),
+      },
+    },
+    errors: [400, 503],
+    handle: async (context) =>
+      respondWhole(context, await context.services.admin.taskCounts(rangeOf(context.query))),
   },
   {
     method: "get",

@@ -1,0 +1,23 @@
+import type { SchemaWords } from "../engine.ts";
+
+/**
+ * What operators' lists are found by, none of it on a table that requests write: the first and the last number of the
+ * ledger's entries of each hour, up to a mark; which days have requests that ended in some way, by model and provider;
+ * and tasks by each of their names.
+ */
+export const found = ({ integer, table, keyedTable }: SchemaWords): string[] => [
+  `create table ledger_hours (
+    time_ms ${integer} primary key,
+    first_seq ${integer} not null,
+    last_seq ${integer} not null
+  ) ${keyedTable}`,
+  `create table ledger_mark (seq ${integer} not null) ${table}`,
+  `insert into ledger_mark (seq) values (0)`,
+  // It has all that is read by it: of the busiest model there are many thousands of rows in a year.
+  `create index usage_by_outcome on usage_rollups (outcome, model, provider, time_ms, first_seq, last_seq, requests)
+    where view_name = 'full' and grain_ms = 86400000`,
+  `create index tasks_by_time on tasks (created_at_ms, state, seq)`,
+  ...["key_id", "model", "provider", "state"].map(
+    (column) => `create index tasks_by_${column} on tasks (${column}, seq)`,
+  ),
+];

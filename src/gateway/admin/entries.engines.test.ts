@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { describeOnEngineOfSuite, type TestPlace } from "../../../test/gateway/engines.ts";
+import { migrated, openFigures, START } from "../../../test/ledger/made-requests.ts";
+import { SEED } from "../../../test/runs.ts";
+import { seededRandom } from "../../../test/upstream/cuts.ts";
+import type { Database } from "../../db/schema.ts";
+import { createHorizon } from "../../ledger/usage/horizon.ts";
+import { noteLedgerHours } from "../../ledger/usage/ledger-hours.ts";
+import { HOUR_MS } from "../../ledger/usage/views.ts";
+import { listEntries } from "./entries.ts";
+
+interface Entry {
+  readonly cause: string;
+  readonly account: string;
+  readonly key: string;
+  readonly atMs: number;
+}
+
+const HOURS = 12;
+
+describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
+  let place: TestPlace;
+  let database: Database;
+  let random: () => number;
+  let made: Entry[];
+  beforeEach(async () => {
+    place = await engine.newPlace();
+    await migrated(engine, place);
+    database = openFigures(place);
+    random = seededRandom(SEED);
+    made = [];
+  });
+  afterEach(async () => {
+    await database.destroy();
+    await place.remove();
+  });
+
+  const below = (most: number): number => Math.floor(random() * most);
+
+  const insert = async (count: number): Promise<void> => {
+    // A little out of order, as clocks of several processes are.
+    const entries = Array.from({ length: count }, (_, i) => ({
+      cause: `c${made.length + i}`,
+      account: `a${below(2)}`,
+      key: `k${below(2)}`,
+      atMs: START + Math.floor(((made.length + i) / 300) * HOURS * HOUR_MS) + below(2 * HOUR_MS),
+    }));
+    made.push(...entries);
+    await database
+      .insertInto("ledger")
+      .values(
+        entries.map(({ cause, account, key, atMs }) => ({
+          cause,
+          account_id: account,
+          key_id: key,
+          counter: "revenue" as const,
+          amount: -1n,
+          balance_after: 1n,
+          kind: "settle" as const,
+          request_id: null,
+          reason: null,
+          created_at_ms: BigInt(atMs),
+        })),
+      )
+      .execute();
+  };
+
+  const note = (maxEntries: number): Promise<boolean> =>
+    noteLedgerHours({
+      database,
+      engine: engine.name,
+      horizon: createHorizon(database, engine.name, "ledger"),
+      maxEntries,
+    });
+
+  const isRight = async (): Promise<void> => {
+    const moment = (): number => START + below((HOURS + 2) * HOUR_MS);
+    const range = {
+      ...(random() < 0.7 ? { fromMs: moment() } : {}),
+      ...(random() < 0.5 ? { toMs: moment() } : {}),
+    };
+    const { fromMs = 0, toMs = Infinity } = range;
+    const key = random() < 0.3 ? "k1" : undefined;
+    const limit = 1 + below(40);
+    const expected = made.filter(
+      ({ account, key: of, atMs }) =>
+        account === "a1" && (key === undefined || of === key) && atMs >= fromMs && atMs < toMs,
+    );
+    const read: string[] = [];
+    for (let after: bigint | undefined; ;) {
+      const { data, next } = await listEntries(database, "a1", range, { after, limit }, key);
+      read.push(...data.map(({ id }) => id));
+      if (next === null) break;
+      expect(data.length).toBe(limit);
+      after = BigInt(next);
+    }
+    expect({ range, limit, read }).toEqual({ range, limit, read: expected.map(({ cause }) => cause) });
+  };
+
+  test("is whole, page after page, whatever part of the hours is noted", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      await insert(60);
+      for (let i = 0; i < 8; i += 1) await isRight();
+      await note(25);
+      for (let i = 0; i < 8; i += 1) await isRight();
+    }
+    while (await note(25));
+    for (let i = 0; i < 20; i += 1) await isRight();
+  });
+});

@@ -1,0 +1,70 @@
+import type { Engine } from "../../../db/engine.ts";
+import type { Database } from "../../../db/schema.ts";
+import type { Held } from "../../../ledger/open-holds.ts";
+import { listAccounts } from "../accounts.ts";
+import { listEntries } from "../entries.ts";
+import { listKeys } from "../keys.ts";
+import type { PageRequest } from "../page.ts";
+import { countRefusals, listRefusals, type RefusalCountRequest, type RefusalFilter } from "../refusals.ts";
+import { listRequests, type RequestFilter } from "../requests.ts";
+import { countTasks, listTasks, type TaskFilter } from "../tasks.ts";
+import type { TimeRange } from "../time-range.ts";
+
+/** What the thread can list, and what each list is asked with. */
+export interface ListRequests {
+  readonly accounts: { readonly page: PageRequest; readonly held: Held };
+  readonly keys: { readonly account?: string; readonly page: PageRequest; readonly held: Held };
+  readonly entries: {
+    readonly account: string;
+    readonly key?: string;
+    readonly range: TimeRange;
+    readonly page: PageRequest;
+  };
+  readonly requests: {
+    readonly filter: RequestFilter;
+    readonly page: PageRequest;
+    readonly hidesCost: boolean;
+  };
+  readonly tasks: { readonly filter: TaskFilter; readonly page: PageRequest };
+  readonly taskCounts: TimeRange;
+  readonly refusals: { readonly filter: RefusalFilter; readonly page: PageRequest };
+  readonly refusalCounts: RefusalCountRequest;
+}
+
+type Lists = {
+  readonly [Name in keyof ListRequests]: (
+    store: { readonly database: Database; readonly engine: Engine },
+    asked: ListRequests[Name],
+  ) => Promise<object>;
+};
+
+/** Each reads a list and makes the answer to the client of it. */
+const LISTS: Lists = {
+  accounts: ({ database }, { page, held }) => listAccounts(database, page, held),
+  keys: ({ database }, { account, page, held }) => listKeys(database, account, page, held),
+  entries: ({ database }, { account, key, range, page }) => listEntries(database, account, range, page, key),
+  requests: ({ database, engine }, { filter, page, hidesCost }) =>
+    listRequests(database, engine, { filter, page, hidesCost }),
+  tasks: ({ database }, { filter, page }) => listTasks(database, filter, page),
+  async taskCounts({ database }, range) {
+    return { data: await countTasks(database, range) };
+  },
+  refusals: ({ database }, { filter, page }) => listRefusals(database, filter, page),
+  async refusalCounts({ database }, asked) {
+    return { data: await countRefusals(database, asked) };
+  },
+};
+
+/** One list that is asked for. */
+export type ListWork = {
+  readonly [Name in keyof ListRequests]: { readonly list: Name; readonly asked: ListRequests[Name] };
+}[keyof ListRequests];
+
+/** The answer, as JSON. */
+export async function listText(
+  store: { readonly database: Database; readonly engine: Engine },
+  work: ListWork,
+): Promise<string> {
+  const read = LISTS[work.list] as (from: typeof store, asked: object) => Promise<object>;
+  return JSON.stringify(await read(store, work.asked));
+}

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { describeOnEngineOfSuite, type TestPlace } from "../../../test/gateway/engines.ts";
+import {
+  DAYS,
+  insertRequests,
+  type Made,
+  makeRequest,
+  migrated,
+  openFigures,
+  START,
+} from "../../../test/ledger/made-requests.ts";
+import { SEED } from "../../../test/runs.ts";
+import { seededRandom } from "../../../test/upstream/cuts.ts";
+import type { Database } from "../../db/schema.ts";
+import { findRequests, type WantedRequests, wasProvider } from "./find-requests.ts";
+import { createHorizon } from "./horizon.ts";
+import { rollUp } from "./roll-up.ts";
+import { DAY_MS, DIMENSIONS } from "./views.ts";
+
+describeOnEngineOfSuite("requests are found", (engine) => {
+  let place: TestPlace;
+  let database: Database;
+  let random: () => number;
+  let made: Made[];
+  beforeEach(async () => {
+    place = await engine.newPlace();
+    await migrated(engine, place);
+    database = openFigures(place);
+    random = seededRandom(SEED);
+    made = [];
+  });
+  afterEach(async () => {
+    await database.destroy();
+    await place.remove();
+  });
+
+  const insert = async (rows: readonly Made[]): Promise<void> => {
+    await insertRequests(database, rows, made.length);
+    made.push(...rows);
+  };
+  const rollSome = (): Promise<boolean> =>
+    rollUp({
+      database,
+      engine: engine.name,
+      horizon: createHorizon(database, engine.name, "requests"),
+      maxRequests: 60,
+    });
+
+  const aWish = (): WantedRequests => {
+    const of = made[Math.floor(random() * made.length)] as Made;
+    const asked = DIMENSIONS.filter((name) => random() < 0.35 && of[name] !== null);
+    const moment = (): number => START + Math.floor(random() * DAYS * DAY_MS);
+    return {
+      filter: Object.fromEntries(asked.map((name) => [name, of[name]])),
+      ...(random() < 0.5 ? { fromMs: moment() } : {}),
+      ...(random() < 0.4 ? { toMs: moment() } : {}),
+      ...(random() < 0.4 ? { before: BigInt(Math.floor(random() * made.length) + 1) } : {}),
+    };
+  };
+
+  /** By the rows that the test made, whose numbers begin at 1. */
+  const expected = ({ filter, fromMs = 0, toMs = Infinity, before }: WantedRequests): string[] =>
+    made
+      .map((row, i) => ({ row, id: `req_${i}`, seq: BigInt(i + 1) }))
+      .filter(
+        ({ row, seq }) =>
+          Object.entries(filter).every(([name, value]) => row[name as "model"] === value) &&
+          row.endedMs >= fromMs &&
+          row.endedMs < toMs &&
+          (before === undefined || seq < before),
+      )
+      .map(({ id }) => id)
+      .toReversed();
+
+  const isFound = async (wish: WantedRequests): Promise<void> => {
+    const count = [1, 3, 20, 1_000][Math.floor(random() * 4)] as number;
+    const found = (await findRequests(database, engine.name, wish, count)).map(({ id }) => id);
+    expect({ wish, count, found }).toEqual({ wish, count, found: expected(wish).slice(0, count) });
+  };
+
+  test("newest first, by every name and time, whatever part of them is rolled up", async () => {
+    for (let round = 0; round < 5; round += 1) {
+      // In the order of time as a process writes them; but for some, since a clock may be set back.
+      const rows = Array.from({ length: 90 }, () => makeRequest(random));
+      await insert(round < 2 ? rows : rows.toSorted((one, other) => one.endedMs - other.endedMs));
+      for (let i = 0; i < 25; i += 1) await isFound(aWish());
+      await rollSome();
+      for (let i = 0; i < 25; i += 1) await isFound(aWish());
+    }
+    while (await rollSome());
+    for (let i = 0; i < 100; i += 1) await isFound(aWish());
+  });
+
+  test("where nothing has what is asked, and where there are none", async () => {
+    expect(await findRequests(database, engine.name, { filter: { model: "m/1" } }, 5)).toEqual([]);
+    await insert(Array.from({ length: 50 }, () => makeRequest(random)));
+    await rollSome();
+    for (const filter of [{ model: "m/9" }, { key: "nobody" }, { provider: "p", outcome: "nothing" }])
+      expect(await findRequests(database, engine.name, { filter }, 5)).toEqual([]);
+  });
+
+  test("a provider is known by the requests that are rolled up and by those that are not", async () => {
+    const [one, other] = [makeRequest(random), makeRequest(random)];
+    await insert([{ ...one, provider: "counted" }]);
+    await rollSome();
+    await insert([{ ...other, provider: "new" }]);
+    const were = await Promise.all(["counted", "new", "none"].map((name) => wasProvider(database, name)));
+    expect(were).toEqual([true, true, false]);
+  });
+});

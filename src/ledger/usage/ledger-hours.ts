@@ -1,0 +1,110 @@
+import { sql } from "kysely";
+import { jsonOfAmounts } from "../../core/json/json-value.ts";
+import { atOneMoment } from "../../db/one-moment.ts";
+import type { Database } from "../../db/schema.ts";
+import { givenRows } from "../given-rows.ts";
+import { columnList, LEDGER_HOURS, type LedgerHour } from "../rows.ts";
+import type { RollUpParts } from "./roll-up.ts";
+import { HOUR_MS, startOf } from "./views.ts";
+
+/** Entries that are looked at in one transaction. */
+const MAX_ENTRIES = 5_000;
+
+/**
+ * Notes for each hour the first and the last number of the entries that were written in it, up to the mark, which moves
+ * in the same transaction. So entries of a time are found without an index by time, which each charge would pay for.
+ * Resolves with whether there are more.
+ */
+export async function noteLedgerHours({
+  database,
+  engine,
+  horizon,
+  maxEntries = MAX_ENTRIES,
+}: Pick<RollUpParts, "database" | "engine" | "horizon"> & {
+  readonly maxEntries?: number;
+}): Promise<boolean> {
+  // Before the snapshot, which then has all entries up to it.
+  const upTo = await horizon();
+  const next = await atOneMoment(database, engine, async (tx) => {
+    const mark = await readLedgerMark(tx);
+    const entries = await tx
+      .selectFrom("ledger")
+      .select(["seq", "created_at_ms"])
+      .where("seq", ">", mark)
+      .where("seq", "<=", upTo)
+      .orderBy("seq")
+      .limit(maxEntries)
+      .execute();
+    return { mark, entries };
+  });
+  const last = next.entries.at(-1)?.seq;
+  if (last === undefined) return false;
+  const hours = jsonOfAmounts(hoursOf(next.entries));
+  await database.transaction().execute(async (tx) => {
+    const moved = await tx
+      .updateTable("ledger_mark")
+      .set({ seq: last })
+      .where("seq", "=", next.mark)
+      .returning("seq")
+      .execute();
+    if (moved.length === 0) return;
+    const members = Object.keys(LEDGER_HOURS.columns).map((member) => sql.ref(`t.${member}`));
+    // What is noted has lower numbers: only the last one of an hour changes.
+    await sql`insert into ledger_hours (${sql.raw(columnList(LEDGER_HOURS))})
+      select ${sql.join(members)} from ${givenRows(engine, LEDGER_HOURS, hours)} where true
+      on conflict (time_ms) do update set last_seq = excluded.last_seq`.execute(tx);
+  });
+  return next.entries.length === maxEntries;
+}
+
+function hoursOf(
+  entries: readonly { readonly seq: bigint; readonly created_at_ms: bigint }[],
+): readonly LedgerHour[] {
+  const hours = new Map<number, { readonly timeMs: number; readonly firstSeq: bigint; lastSeq: bigint }>();
+  for (const { seq, created_at_ms } of entries) {
+    const timeMs = startOf(HOUR_MS, Number(created_at_ms));
+    const hour = hours.get(timeMs);
+    if (hour === undefined) hours.set(timeMs, { timeMs, firstSeq: seq, lastSeq: seq });
+    else hour.lastSeq = seq;
+  }
+  return [...hours.values()];
+}
+
+async function readLedgerMark(database: Database): Promise<bigint> {
+  const { seq } = await database.selectFrom("ledger_mark").select("seq").executeTakeFirstOrThrow();
+  return seq;
+}
+
+/** Where entries of a time are: between two numbers, and all above a third. */
+export interface LedgerBounds {
+  readonly first: bigint;
+  readonly last: bigint;
+  readonly mark: bigint;
+}
+
+/** Between which numbers the entries of a time are; above the mark they may be anywhere. */
+export async function ledgerBounds(
+  database: Database,
+  { fromMs, toMs }: { readonly fromMs?: number; readonly toMs?: number },
+): Promise<LedgerBounds> {
+  // First, so that the hours that are read after it have every entry below it.
+  const mark = await readLedgerMark(database);
+  let hours = database
+    .selectFrom("ledger_hours")
+    .select(({ fn }) => [fn.min("first_seq").as("first"), fn.max("last_seq").as("last")]);
+  if (fromMs !== undefined) hours = hours.where("time_ms", ">=", BigInt(startOf(HOUR_MS, fromMs)));
+  if (toMs !== undefined) hours = hours.where("time_ms", "<", BigInt(toMs));
+  const { first, last } = (await hours.executeTakeFirst()) ?? {};
+  return { mark, first: first ?? mark + 1n, last: last ?? mark };
+}
+
+/** Whether there are entries that are not noted yet. */
+export async function hasUnnoted(database: Database): Promise<boolean> {
+  const row = await database
+    .selectFrom("ledger")
+    .select("seq")
+    .where("seq", ">", (mark) => mark.selectFrom("ledger_mark").select("seq"))
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}

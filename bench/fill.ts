@@ -37,6 +37,14 @@ const MODELS = [
 const MODELS_OF_KEY = 3;
 const GRANTED = 10n ** 15n;
 const MICRO_PER_TOKEN = 10n;
+const RULES = JSON.stringify(
+  Object.fromEntries(
+    ["input", "cacheRead", "output", "reasoning"].map((bucket) => [
+      bucket,
+      [{ when: {}, price: String(MICRO_PER_TOKEN) }],
+    ]),
+  ),
+);
 /** The outcome of requests whose holds were voided. */
 const FAILED = "upstream_error";
 
@@ -131,7 +139,7 @@ async function writeBeginning(database: Database, keys: readonly Key[], atMs: nu
   const created_at_ms = BigInt(atMs);
   await database
     .insertInto("price_versions")
-    .values({ version: "filled", model: "filled", rules: "{}", created_at_ms })
+    .values({ version: "filled", model: "filled", rules: RULES, created_at_ms })
     .execute();
   for (const account of new Set(keys.map((key) => key.account))) {
     await database

@@ -85,7 +85,7 @@ export function overviewReads(nowSec: number, range: "24h" | "1y"): readonly Scr
     of("charts by model", `/usage?${steps}&interval=${step}&group_by=model&durations=false`, chartMs),
     of("charts", `/usage?${steps}&interval=${step}&group_by=none`, chartMs),
     of("refusals by step", `/refusals/counts?${steps}&interval=${step}`, chartMs),
-    of("refusals by the hour", `/refusals/counts?from=${from}&to=${nowSec}&interval=hour`, 15_000),
+    of("refusals", `/refusals/counts?from=${from}&to=${nowSec}&interval=all`, 15_000),
     of("tasks by state", `/tasks/counts?from=${from}&to=${nowSec}`, 20_000),
     of("top models", top("model"), 15_000),
     of("top accounts", top("account"), 15_000),
@@ -126,7 +126,7 @@ export function screenReads({ nowSec, busy, quiet, request, task }: StoreFacts):
       "year, busy model": requests(`${year}&model=${busy.model}`),
       "year, quiet provider": requests(`${year}&provider=${quiet.provider}`),
       "year, failed": requests(`${year}&outcome=upstream_error`),
-      "year, outcome that none has": requests(`${year}&outcome=abandoned`),
+      "year, outcome that none has": requests(`${year}&outcome=process_died`),
       "year, quiet model, failed": requests(`${year}&model=${quiet.model}&outcome=upstream_error`),
       "year, busy model, outcome that none has": requests(`${year}&model=${busy.model}&outcome=cancelled`),
       "year, provider that is not the model's": requests(

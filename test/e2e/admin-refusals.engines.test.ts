@@ -6,6 +6,8 @@ import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import { type Bank, openBank, stoppedClock, unitBody, usageOf } from "./money.ts";
 
+const HOUR_MS = 3_600_000;
+
 describeOnEngineOfSuite("GET /admin/v1/refusals", (engine) => {
   let bank: Bank;
   let clock: FakeClock;
@@ -29,6 +31,9 @@ describeOnEngineOfSuite("GET /admin/v1/refusals", (engine) => {
   /** One refusal of each status, the first first. */
   const refuseEach = async (): Promise<readonly string[]> => {
     const { keyId } = bank.gateway;
+    // All of them in one hour.
+    const leftMs = HOUR_MS - (clock.nowMs() % HOUR_MS);
+    if (leftMs <= 15_000) await clock.advance(leftMs);
     const ids = [
       await chat({ ...unitBody(1), temperature: "a secret of the caller" }),
       await chat(unitBody(1), "sk-sy-no-such-key"),
@@ -81,6 +86,8 @@ describeOnEngineOfSuite("GET /admin/v1/refusals", (engine) => {
     expect(await counts("?interval=day&group_by=status")).toEqual(
       ["400", "401", "402", "429"].map((group) => ({ time: day, group, count: 1 })),
     );
+    const all = await counts(`?interval=all&from=${day}`);
+    expect(all).toEqual([{ time: day, group: null, count: 4 }]);
     expect(await counts("?group_by=key")).toEqual([
       { time: hour, group: null, count: 1 },
       { time: hour, group: bank.gateway.keyId, count: 3 },
@@ -117,7 +124,7 @@ describeOnEngineOfSuite("GET /admin/v1/refusals", (engine) => {
       ["?key_id=no", "key_id"],
       ["?account_id=no", "account_id"],
       ["?to=never", "to"],
-      ["/counts?interval=all", "interval"],
+      ["/counts?interval=year", "interval"],
       ["/counts?group_by=account", "group_by"],
     ];
     for (const [path, param] of refused) {

@@ -14,7 +14,7 @@ export const found = ({ integer, table, keyedTable }: SchemaWords): string[] => 
   `create table ledger_mark (seq ${integer} not null) ${table}`,
   `insert into ledger_mark (seq) values (0)`,
   // It has all that is read by it: of the busiest model there are many thousands of rows in a year.
-  `create index usage_by_outcome on usage_rollups (outcome, model, provider, time_ms, first_seq, last_seq, requests)
+  `create index usage_by_outcome on usage_rollups (outcome, model, time_ms, provider, first_seq, last_seq, requests)
     where view_name = 'full' and grain_ms = 86400000`,
   `create index tasks_by_time on tasks (created_at_ms, state, seq)`,
   ...["key_id", "model", "provider", "state"].map(

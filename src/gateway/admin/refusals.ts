@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { ERRORS, GatewayError } from "../../core/errors.ts";
 import type { Database } from "../../db/schema.ts";
 import { HOUR_MS, DAY_MS, startOf } from "../../ledger/usage/views.ts";
@@ -62,7 +63,9 @@ export async function listRefusals(
 /** By what counts of refusals can be grouped. */
 export const REFUSAL_GROUPINGS = ["code", "status", "model", "key", "none"] as const;
 
-export const REFUSAL_INTERVALS = ["hour", "day"] as const;
+export const REFUSAL_INTERVALS = ["hour", "day", "all"] as const;
+
+const GRAINS_MS = { hour: HOUR_MS, day: DAY_MS } as const;
 
 /** Which counts are asked for. */
 export interface RefusalCountRequest extends TimeRange {
@@ -70,7 +73,7 @@ export interface RefusalCountRequest extends TimeRange {
   readonly groupBy: (typeof REFUSAL_GROUPINGS)[number];
 }
 
-/** How many requests were refused in an hour or a day; the group is null for refusals without such a name. */
+/** How many requests were refused in an hour, a day or all of a time; the group is null for refusals without such a name. */
 export interface RefusalCountView {
   readonly time: number;
   readonly group: string | null;
@@ -79,7 +82,10 @@ export interface RefusalCountView {
 
 const COLUMNS = { code: "code", status: "status", model: "model", key: "key_id" } as const;
 
-/** Refusals counted by the hour or the day of UTC, oldest first. Ends of time count by whole hours. */
+/**
+ * Refusals counted by the hour, by the day of UTC or in all, oldest first. Ends of time count by whole hours. All of a
+ * time begins with `from`, or with 1970.
+ */
 export async function countRefusals(
   database: Database,
   { fromMs, toMs, interval, groupBy }: RefusalCountRequest,
@@ -89,24 +95,24 @@ export async function countRefusals(
     ...(toMs === undefined ? {} : { toMs }),
   };
   const column = groupBy === "none" ? undefined : COLUMNS[groupBy];
+  const time =
+    interval === "all" ? sql<bigint>`0` : sql<bigint>`time_ms - time_ms % ${sql.lit(GRAINS_MS[interval])}`;
   const counted = database
     .selectFrom("refusal_counts")
-    .select(["time_ms", (row) => row.fn.sum<bigint | string>("refusals").as("refusals")])
+    .select([time.as("time_ms"), (row) => row.fn.sum<bigint | string>("refusals").as("refusals")])
     .where(within("time_ms", hours))
-    .groupBy("time_ms");
+    .$if(interval !== "all", (query) => query.groupBy(time));
   const rows =
     column === undefined
       ? await counted.execute()
       : await counted.select(`${column} as name`).groupBy(column).execute();
-  const sums = new Map<string, { readonly time: number; readonly name: string; count: number }>();
-  for (const row of rows) {
-    const time = startOf(interval === "hour" ? HOUR_MS : DAY_MS, Number(row.time_ms)) / 1000;
-    const name = "name" in row ? String(row.name) : "";
-    const sum = sums.get(`${time} ${name}`) ?? { time, name, count: 0 };
-    sum.count += Number(row.refusals);
-    sums.set(`${time} ${name}`, sum);
-  }
-  return [...sums.values()]
+  return rows
+    .map((row) => ({
+      time: (interval === "all" ? (fromMs ?? 0) : Number(row.time_ms)) / 1000,
+      name: "name" in row ? String(row.name) : "",
+      count: Number(row.refusals),
+    }))
+    .filter(({ count }) => count > 0)
     .toSorted((one, other) => one.time - other.time || (one.name < other.name ? -1 : 1))
     .map(({ time, name, count }) => ({ time, group: name === "" ? null : name, count }));
 }

@@ -3,8 +3,8 @@ import type { Engine } from "../../db/engine.ts";
 import type { Database, RequestsTable } from "../../db/schema.ts";
 import { jsonOfAmounts } from "../../core/json/json-value.ts";
 import type { Names } from "./measures.ts";
-import { COLUMN_OF, filtersOf } from "./rollups.ts";
-import { DAY_MS, type Dimension, HOUR_MS, startOf, type View, viewFor } from "./views.ts";
+import { COLUMN_OF, filtersOf, rollupsBy, rollupsWhere } from "./rollups.ts";
+import { DAY_MS, type Dimension, HOUR_MS, startOf, viewFor } from "./views.ts";
 
 /** Which requests are looked for; an absent member is not asked. */
 export interface WantedRequests {
@@ -45,19 +45,31 @@ export async function findRequests(
     .limit(count)
     .execute();
   const found = [...uncounted];
-  if (found.length >= count) return found;
-  let days = await daysOf(database, wanted);
   let below = wanted.before !== undefined && wanted.before <= mark ? wanted.before : mark + 1n;
-  while (found.length < count && days.length > 0) {
-    const { taken, left, floor } = takeDays(days, count - found.length);
-    const spans = await spansIn(database, engine, wanted, { days: taken, above: floor, below });
-    if (spans.length > 0)
-      found.push(...(await rowsIn(database, engine, { spans, where, count: count - found.length })));
-    days = left;
-    below = floor + 1n;
+  const calendar = (await daysOf(database, engine, { ...wanted, filter: {} })).toSorted(
+    (a, b) => b.timeMs - a.timeMs,
+  );
+  let days: readonly Day[] = [];
+  for (let length = FIRST_DAYS; found.length < count && calendar.length > 0; length *= 2) {
+    const next = calendar.splice(0, length);
+    const of = await daysOf(database, engine, wanted, next);
+    days = [...days, ...of].toSorted((a, b) => Number(b.last - a.last));
+    // Above it no day has a request that was not looked at yet.
+    const unseen = calendar.reduce((most, { last }) => (last > most ? last : most), 0n);
+    while (found.length < count && (days[0]?.last ?? 0n) > unseen) {
+      const { taken, left, floor } = takeDays(days, count - found.length, unseen);
+      const spans = await spansIn(database, engine, wanted, { days: taken, above: floor, below });
+      if (spans.length > 0)
+        found.push(...(await rowsIn(database, engine, { spans, where, count: count - found.length })));
+      days = left;
+      below = floor + 1n;
+    }
   }
   return found;
 }
+
+/** So many days are looked at first, then twice as many, and so on: what is listed is mostly of the last ones. */
+const FIRST_DAYS = 16;
 
 /** The request of that id, where it is wanted. */
 export function requestOf(
@@ -86,23 +98,34 @@ interface Day extends Span {
   readonly requests: number;
 }
 
-/** The days that have wanted requests; that with the highest number first. */
-async function daysOf(database: Database, wanted: WantedRequests): Promise<readonly Day[]> {
+/** The days that have wanted requests: any of them, or some that follow one another, the last first. */
+async function daysOf(
+  database: Database,
+  engine: Engine,
+  wanted: WantedRequests,
+  among?: readonly Day[],
+): Promise<readonly Day[]> {
   const view = viewFor(DAY_MS, Object.keys(wanted.filter) as Dimension[]);
   const { fromMs, toMs, before } = wanted;
   const { rows } = await sql<{ timeMs: bigint; first: bigint; last: bigint; requests: bigint }>`
     select time_ms as ${sql.id("timeMs")}, min(first_seq) as first, max(last_seq) as last,
       cast(sum(requests) as bigint) as requests
-    from usage_rollups where ${sql.join(
+    from ${rollupsBy(engine, { grainMs: DAY_MS, view, filter: wanted.filter })} where ${sql.join(
       [
-        ...rolledUp(DAY_MS, view, wanted.filter),
+        ...rollupsWhere(DAY_MS, view, wanted.filter),
         ...(fromMs === undefined ? [] : [sql`time_ms >= ${BigInt(startOf(DAY_MS, fromMs))}`]),
         ...(toMs === undefined ? [] : [sql`time_ms < ${BigInt(toMs)}`]),
         ...(before === undefined ? [] : [sql`first_seq < ${before}`]),
+        ...(among === undefined
+          ? []
+          : [
+              sql`time_ms >= ${BigInt(among.at(-1)?.timeMs ?? 0)}`,
+              sql`time_ms <= ${BigInt(among[0]?.timeMs ?? 0)}`,
+            ]),
       ],
       sql` and `,
     )}
-    group by time_ms order by last desc`.execute(database);
+    group by time_ms`.execute(database);
   return rows.map(({ timeMs, first, last, requests }) => ({
     first,
     last,
@@ -112,12 +135,14 @@ async function daysOf(database: Database, wanted: WantedRequests): Promise<reado
 }
 
 /**
- * Takes days until they promise enough. All that is wanted above `floor` is in the days that are taken, since no other
- * one reaches above it; what they have below it is left. At least one day is taken that was not looked at before.
+ * Takes days until they promise enough, of those with the highest numbers. All that is wanted above `floor` is in the days
+ * that are taken, since no other one reaches above it, and none above `unseen` that is not among `days`; what they have
+ * below it is left. At least one day is taken that was not looked at before, where there is one.
  */
 function takeDays(
   days: readonly Day[],
   count: number,
+  unseen: bigint,
 ): { readonly taken: readonly Day[]; readonly left: readonly Day[]; readonly floor: bigint } {
   let [promised, next] = [0, 0];
   for (let isFresh = false; next < days.length && (promised < count || !isFresh); next += 1) {
@@ -126,11 +151,12 @@ function takeDays(
     isFresh ||= requests > 0;
   }
   const taken = days.slice(0, next);
-  const floor = days[next]?.last ?? 0n;
+  const below = days[next]?.last ?? 0n;
+  const floor = below > unseen ? below : unseen;
   const begun = taken
     .filter(({ first }) => first <= floor)
-    .map((day) => Object.assign({}, day, { last: floor, requests: 0 }));
-  return { taken, left: [...begun, ...days.slice(next)], floor };
+    .map((day) => Object.assign({}, day, { last: day.last < floor ? day.last : floor, requests: 0 }));
+  return { taken, left: [...begun, ...days.slice(next)].toSorted((a, b) => Number(b.last - a.last)), floor };
 }
 
 /** Between which numbers the hours of those days have wanted requests, apart from one another. */
@@ -142,7 +168,7 @@ async function spansIn(
 ): Promise<readonly Span[]> {
   const view = viewFor(HOUR_MS, Object.keys(filter) as Dimension[]);
   const conditions = [
-    ...rolledUp(HOUR_MS, view, filter),
+    ...rollupsWhere(HOUR_MS, view, filter),
     sql`time_ms >= d.first and time_ms < d.first + ${sql.lit(DAY_MS)}`,
     ...(fromMs === undefined ? [] : [sql`time_ms >= ${BigInt(startOf(HOUR_MS, fromMs))}`]),
     ...(toMs === undefined ? [] : [sql`time_ms < ${BigInt(toMs)}`]),
@@ -150,7 +176,7 @@ async function spansIn(
   ];
   const starts = days.map(({ timeMs }) => ({ first: timeMs, last: 0 }));
   const { rows } = await sql<Span>`select first_seq as first, last_seq as last
-    from ${givenSpans(engine, starts, "d")} cross join usage_rollups where ${sql.join(conditions, sql` and `)}
+    from ${givenSpans(engine, starts, "d")} cross join ${rollupsBy(engine, { grainMs: HOUR_MS, view, filter })} where ${sql.join(conditions, sql` and `)}
     order by first_seq`.execute(database);
   const spans: { first: bigint; last: bigint }[] = [];
   for (const row of rows) {
@@ -211,11 +237,6 @@ function conditionsOf({ filter, fromMs, toMs, before }: WantedRequests): RawBuil
     ],
     sql` and `,
   )}`;
-}
-
-/** Constants in the text, as the index of failures by the day has them: a partial index is used by such alone. */
-function rolledUp(grainMs: number, view: View, filter: Partial<Names>): RawBuilder<unknown>[] {
-  return [sql`grain_ms = ${sql.lit(grainMs)}`, sql`view_name = ${sql.lit(view)}`, ...filtersOf(filter)];
 }
 
 /** Whether any request ever had a provider of that name. */

@@ -76,9 +76,9 @@ async function readFrom(
   const filtered = sql.join([sql`true`, ...filtersOf(filter)], sql` and `);
   const { wholes, parts } = divide({ fromMs, toMs }, interval === "hour" ? [HOUR_MS] : [DAY_MS, HOUR_MS]);
   for (const { grainMs, ...span } of wholes) {
-    const where = sql`${within("time_ms", span)} and ${filtered}`;
     const view = viewFor(grainMs, wanted);
-    const form = { grainMs, view, where, intervalMs, by, hasDurations };
+    const time = within("time_ms", span);
+    const form = { grainMs, view, filter, time, intervalMs, by, hasDurations };
     for (const sum of await sumRollups(database, engine, form)) sums.add(sum, sum.timeMs);
   }
   const { request_seq: mark } = await database

@@ -6,7 +6,7 @@ import { givenRows } from "../given-rows.ts";
 import { columnList, USAGE_ROLLUPS, type UsageRollup } from "../rows.ts";
 import { type Histogram, histogramText, readHistogram, readHistograms } from "./histogram.ts";
 import { addMeasures, type CountedRow, type Measures, type Names, noMeasures } from "./measures.ts";
-import { type Dimension, DIMENSIONS, HOUR_MS, namesIn, startOf, type View, VIEWS } from "./views.ts";
+import { DAY_MS, type Dimension, DIMENSIONS, HOUR_MS, namesIn, startOf, type View, VIEWS } from "./views.ts";
 
 /** Usage of an hour or a day in memory. */
 export interface Rollup extends Names {
@@ -91,11 +91,42 @@ export function filtersOf(filter: Partial<Names>): RawBuilder<unknown>[] {
   );
 }
 
+/**
+ * The table of rollups with the index that finds these names in it. SQLite has no statistics of it, and takes the primary
+ * key, which is in the order of time, wherever a time is asked for.
+ */
+export function rollupsBy(
+  engine: Engine,
+  {
+    grainMs,
+    view,
+    filter,
+  }: { readonly grainMs: number; readonly view: View; readonly filter: Partial<Names> },
+): RawBuilder<unknown> {
+  const index = indexOf(grainMs, view, filter);
+  if (engine === "postgres" || index === undefined) return sql`usage_rollups`;
+  return sql`usage_rollups indexed by ${sql.id(index)}`;
+}
+
+function indexOf(grainMs: number, view: View, { key, account, outcome }: Partial<Names>): string | undefined {
+  if (key !== undefined) return "usage_of_key";
+  if (account !== undefined) return "usage_of_account";
+  return outcome !== undefined && view === "full" && grainMs === DAY_MS ? "usage_by_outcome" : undefined;
+}
+
+/** Conditions on rollups, with constants in the text: a partial index is used by such alone. */
+export function rollupsWhere(grainMs: number, view: View, filter: Partial<Names>): RawBuilder<unknown>[] {
+  return [sql`grain_ms = ${sql.lit(grainMs)}`, sql`view_name = ${sql.lit(view)}`, ...filtersOf(filter)];
+}
+
 /** Which stored usage is added up, and by what. */
 export interface SumForm {
   readonly grainMs: number;
   readonly view: View;
-  readonly where: RawBuilder<unknown>;
+  /** What rows have; */
+  readonly filter: Partial<Names>;
+  /** and when they are. */
+  readonly time: RawBuilder<unknown>;
   /** Sums of each interval of this length; absent: of all. */
   readonly intervalMs: number | undefined;
   /** Sums of each of these names; the others are empty. */
@@ -114,7 +145,7 @@ export interface UsageSum extends Names {
 export async function sumRollups(
   database: Database,
   engine: Engine,
-  { grainMs, view, where, intervalMs, by, hasDurations }: SumForm,
+  { grainMs, view, filter, time: span, intervalMs, by, hasDurations }: SumForm,
 ): Promise<readonly UsageSum[]> {
   // Constants in the text: a parameter would be another expression each time it stands there.
   const time = intervalMs === undefined ? sql`0` : sql`time_ms - time_ms % ${sql.lit(intervalMs)}`;
@@ -136,8 +167,8 @@ export async function sumRollups(
     ...by.map((dimension) => sql.ref(COLUMN_OF[dimension])),
   ];
   const { rows } = await sql<SumRow>`select cast(${time} as bigint) as ${sql.id("timeMs")},
-    ${sql.join([...names, ...sums, ...durations])} from usage_rollups
-    where grain_ms = ${BigInt(grainMs)} and view_name = ${view} and ${where}
+    ${sql.join([...names, ...sums, ...durations])} from ${rollupsBy(engine, { grainMs, view, filter })}
+    where ${sql.join([...rollupsWhere(grainMs, view, filter), span], sql` and `)}
     ${groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)}`}`.execute(database);
   // Without groups there is a row for none, too.
   return rows.filter(({ requests }) => requests !== null).map(toSum);

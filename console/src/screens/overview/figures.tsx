@@ -168,7 +168,7 @@ function Faults(props: {
   readonly now: Totals;
   readonly before: Totals | undefined;
 }) {
-  const refusals = useQuery(() => refusalsQuery(props.range, "hour"));
+  const refusals = useQuery(() => refusalsQuery(props.range, "all"));
   const refused = (): number => (known(refusals)?.data ?? []).reduce((total, row) => total + row.count, 0);
   return (
     <Note>

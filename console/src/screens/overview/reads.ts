@@ -19,14 +19,14 @@ export function usageQuery(query: UsageQuery, everyMs: number) {
   });
 }
 
-/** How many requests were refused in each step of a range. */
-export function refusalsQuery({ from, to }: TimeRange, interval: Step) {
+/** How many requests were refused in each step of a range, or in all of it. */
+export function refusalsQuery({ from, to }: TimeRange, interval: Step | "all") {
   const query = { from, to, interval };
   return queryOptions({
     queryKey: ["refusals", "counts", query],
     queryFn: ({ signal }) => read("/admin/v1/refusals/counts", { query, signal }),
     placeholderData: keepPreviousData,
-    refetchInterval: CHART_MS[interval],
+    refetchInterval: CHART_MS[interval === "all" ? "hour" : interval],
   });
 }
 

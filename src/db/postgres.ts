@@ -59,7 +59,11 @@ export function openUnhurried(url: string): Database {
  */
 function readsOf<Held = Tables>(pool: pg.Pool): Kysely<Held> {
   pool.on("error", () => undefined);
-  pool.on("connect", (client) => client.on("error", () => undefined));
+  pool.on("connect", (client) => {
+    client.on("error", () => undefined);
+    // Compiling a read takes longer than any of them runs. Where this fails the read tells why.
+    client.query("select set_config('jit', 'off', false)").catch(() => undefined);
+  });
   return new Kysely<Held>({ dialect: new PostgresDialect({ pool }) });
 }
 

@@ -159,7 +159,10 @@ function takeDays(
   return { taken, left: [...begun, ...days.slice(next)].toSorted((a, b) => Number(b.last - a.last)), floor };
 }
 
-/** Between which numbers the hours of those days have wanted requests, apart from one another. */
+/**
+ * Between which numbers the hours of those days have wanted requests, apart from one another. Each day by itself: without
+ * `offset` PostgreSQL reads all hours and compares each with the days.
+ */
 async function spansIn(
   database: Database,
   engine: Engine,
@@ -175,8 +178,11 @@ async function spansIn(
     sql`first_seq < ${below} and last_seq > ${above}`,
   ];
   const starts = days.map(({ timeMs }) => ({ first: timeMs, last: 0 }));
+  const given = givenSpans(engine, starts, "d");
+  const hours = sql`${rollupsBy(engine, { grainMs: HOUR_MS, view, filter })}
+    where ${sql.join(conditions, sql` and `)}`;
   const { rows } = await sql<Span>`select first_seq as first, last_seq as last
-    from ${givenSpans(engine, starts, "d")} cross join ${rollupsBy(engine, { grainMs: HOUR_MS, view, filter })} where ${sql.join(conditions, sql` and `)}
+    from ${given} cross join ${engine === "postgres" ? sql`lateral (select * from ${hours} offset 0) h` : hours}
     order by first_seq`.execute(database);
   const spans: { first: bigint; last: bigint }[] = [];
   for (const row of rows) {

@@ -52,22 +52,46 @@ function isUnit(bucket: PriceBucket): bucket is UnitBucket {
   return UNIT_BUCKETS.some((unit) => unit === bucket);
 }
 
-/** When a rule holds, in words; empty for always. */
-export function conditionWords(when: PriceCondition): string {
-  const words: string[] = [];
-  if (when.fromMs !== undefined) words.push(`from ${momentWords(when.fromMs)} on`);
-  if (when.utcHours !== undefined) {
-    words.push(`${when.utcHours.map(([from, to]) => `${hour(from)}–${hour(to)}`).join(" and ")} UTC`);
+/** One of the conditions of a rule: in words, and in figures where the time or the amount of input decides. */
+export interface ConditionPart {
+  readonly words: string;
+  /** Unix time in seconds, from which on it holds. */
+  readonly from?: number;
+  readonly utc_hours?: readonly (readonly [number, number])[];
+  readonly input_over?: number;
+}
+
+/** When a rule holds; none for always. */
+export function conditionParts(when: PriceCondition): readonly ConditionPart[] {
+  const { fromMs, utcHours, inputOver, hasVideo } = when;
+  const parts: ConditionPart[] = [];
+  if (fromMs !== undefined) parts.push({ words: `from ${momentWords(fromMs)} on`, from: fromMs / 1000 });
+  if (utcHours !== undefined) {
+    const hours = utcHours.map(([from, to]) => `${hour(from)}–${hour(to)}`).join(" and ");
+    parts.push({ words: `${hours} UTC`, utc_hours: utcHours });
   }
-  if (when.inputOver !== undefined) {
-    words.push(`more than ${grouped(String(when.inputOver))} input tokens, cached ones included`);
+  if (inputOver !== undefined) {
+    const words = `more than ${grouped(String(inputOver))} input tokens, cached ones included`;
+    parts.push({ words, input_over: inputOver });
   }
   for (const fact of WORD_FACTS) {
     const values = when[fact];
-    if (values !== undefined) words.push(`${fact} ${values.join(" or ")}`);
+    if (values !== undefined) parts.push({ words: `${fact} ${values.join(" or ")}` });
   }
-  if (when.hasVideo !== undefined) words.push(`${when.hasVideo ? "with" : "without"} a video in the input`);
-  return words.join(", ");
+  if (hasVideo !== undefined) parts.push({ words: `${hasVideo ? "with" : "without"} a video in the input` });
+  return parts;
+}
+
+/** When a rule holds, in words; empty for always. */
+export function conditionWords(when: PriceCondition): string {
+  return conditionParts(when)
+    .map(({ words }) => words)
+    .join(", ");
+}
+
+/** What a bucket is, in words. */
+export function bucketWords(bucket: PriceBucket): string {
+  return BUCKET_WORDS[bucket];
 }
 
 /** What the table does not show: how its rules are read, and what is charged for what has no row. */

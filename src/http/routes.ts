@@ -4,6 +4,7 @@ import { assetRoute } from "./routes/assets.ts";
 import { accountRoutes } from "./routes/admin/accounts.ts";
 import { auditRoute } from "./routes/admin/audit.ts";
 import { keyRoutes } from "./routes/admin/keys.ts";
+import { pricesRoute } from "./routes/admin/prices.ts";
 import { refusalRoutes } from "./routes/admin/refusals.ts";
 import { requestRoutes } from "./routes/admin/requests.ts";
 import { routesRoute } from "./routes/admin/routes.ts";
@@ -43,6 +44,7 @@ export const ROUTES: readonly Route[] = [
   ...requestRoutes,
   ...taskRoutes,
   routesRoute,
+  pricesRoute,
   usageRoute,
   ...refusalRoutes,
   auditRoute,

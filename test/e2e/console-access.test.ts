@@ -167,7 +167,7 @@ test("no answer lets a page of another origin read it, or send credentials", asy
 describe("a developer's session", () => {
   const OWN = new Set(
     ["/session", "/models", "/models/:model{.+}", "/requests", "/requests/:id", "/usage", "/keys/:id"]
-      .concat(["/accounts/:id/ledger", "/tasks", "/tasks/:id"])
+      .concat(["/accounts/:id/ledger", "/tasks", "/tasks/:id", "/prices"])
       .map((path) => `get ${CONSOLE}${path}`)
       .concat(`delete ${CONSOLE}/session`),
   );

@@ -657,6 +657,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/v1/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The price lists of the enabled models, by which requests are charged */
+        get: operations["getAdminV1Prices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/v1/usage": {
         parameters: {
             query?: never;
@@ -7224,6 +7241,85 @@ export interface operations {
             };
         };
     };
+    getAdminV1Prices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Rules in their order: of those for one bucket the first whose conditions hold counts */
+            200: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            unique_id: string;
+                            prices: {
+                                /** @enum {unknown} */
+                                bucket: "input" | "cache_read" | "cache_write_5m" | "cache_write_1h" | "image_input" | "audio_input" | "output" | "reasoning" | "image_output" | "audio_output" | "second" | "image" | "web_search";
+                                /** @description The bucket in words */
+                                what: string;
+                                /** @description All have to hold; without any the price counts wherever no rule before it does */
+                                conditions: {
+                                    words: string;
+                                    /** @description It holds from this Unix time in seconds on */
+                                    from?: number;
+                                    /** @description Hours of the day, each from the first up to the second */
+                                    utc_hours?: number[][];
+                                    /** @description The request has more input tokens, cached ones included */
+                                    input_over?: number;
+                                }[];
+                                /** @description In USD */
+                                price: number;
+                                /** @enum {unknown} */
+                                unit: "million_tokens" | "second" | "image" | "web_search";
+                            }[];
+                        }[];
+                    };
+                };
+            };
+            /** @description Invalid request, blocked by moderation, or input too large */
+            400: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Invalid or missing credential */
+            401: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway failed */
+            500: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getAdminV1Usage: {
         parameters: {
             query?: {
@@ -7445,7 +7541,7 @@ export interface operations {
             query?: {
                 from?: number;
                 to?: number;
-                interval?: "hour" | "day";
+                interval?: "hour" | "day" | "all";
                 group_by?: "code" | "status" | "model" | "key" | "none";
             };
             header?: never;

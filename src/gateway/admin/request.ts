@@ -1,15 +1,11 @@
 import { creditsNumber } from "../../core/money/credits.ts";
 import { type ChargeLine, chargeLines } from "../../core/money/charge-lines.ts";
-import { TOKEN_BUCKETS } from "../../core/money/price.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import type { Database, HoldsTable, RequestsTable } from "../../db/schema.ts";
 import { readRules, readTaskTerms, type TaskTerms } from "../../ledger/reads/task-hold.ts";
 import { type EntryView, entryView } from "./entries.ts";
+import { type PriceUnit, unitOf, usdOf } from "./views.ts";
 import { readUsage, type RequestView, requestView } from "./requests.ts";
-
-/** What a price is for. */
-export const PRICE_UNITS = ["million_tokens", "second", "image", "web_search"] as const;
-export type PriceUnit = (typeof PRICE_UNITS)[number];
 
 /** A part of a charge, as the admin interface shows it. */
 export interface LineView {
@@ -107,23 +103,12 @@ export function linesOf(row: Priced): readonly LineView[] {
   return lines.map(lineView);
 }
 
-/** 10,000 credits are one USD, and a price is told for a million tokens. */
-const MICRO_PER_USD = 10_000_000_000;
-const MICRO_PER_USD_OF_A_MILLION = 10_000;
-
 function lineView({ bucket, quantity, price, credit }: ChargeLine): LineView {
-  const unit = unitOf(bucket);
-  const perUsd = unit === "million_tokens" ? MICRO_PER_USD_OF_A_MILLION : MICRO_PER_USD;
   return {
     bucket,
     quantity,
-    price: price === null ? null : Number(price) / perUsd,
-    unit,
+    price: price === null || bucket === "adjustment" ? null : usdOf(bucket, price),
+    unit: bucket === "adjustment" ? null : unitOf(bucket),
     credit: creditsNumber(credit),
   };
-}
-
-function unitOf(bucket: ChargeLine["bucket"]): PriceUnit | null {
-  if (TOKEN_BUCKETS.some((one) => one === bucket)) return "million_tokens";
-  return PRICE_UNITS.find((unit) => unit === bucket) ?? null;
 }

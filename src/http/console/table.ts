@@ -12,6 +12,7 @@ const FOR_DEVELOPERS: ReadonlySet<string> = new Set([
   "/requests",
   "/requests/:id",
   "/usage",
+  "/prices",
   "/keys/:id",
   "/accounts/:id/ledger",
   "/tasks",

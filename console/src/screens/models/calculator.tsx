@@ -4,7 +4,7 @@ import ui from "../../design/ui.module.css";
 import { credits, dollars, exactPrice } from "../../format/money.ts";
 import { count } from "../../format/numbers.ts";
 import styles from "./models.module.css";
-import { chargedFor, chargeOf, conditionsOf, holdsAt, type PriceRow } from "./prices.ts";
+import { chargedFor, chargeOf, type Condition, conditionsOf, holdsAt, type PriceRow } from "./prices.ts";
 
 /** What a reader begins with, by the category of the model. */
 const FIRST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -20,7 +20,8 @@ export function Calculator(props: { readonly prices: readonly PriceRow[]; readon
   const [chosen, setChosen] = createSignal<Readonly<Record<string, boolean>>>({});
   const conditions = createMemo(() => conditionsOf(props.prices));
   const textOf = (what: string): string => texts()[what] ?? String(FIRST[props.category]?.[what] ?? 0);
-  const holds = (condition: string): boolean => chosen()[condition] ?? holdsAt(condition, Date.now());
+  const holds = (condition: Condition): boolean =>
+    chosen()[condition.words] ?? holdsAt(condition, Date.now());
   const lines = createMemo(() => {
     const quantities = chargedFor(props.prices).map(
       ({ what }) => [what, Math.max(0, Number(textOf(what)) || 0)] as const,
@@ -52,9 +53,11 @@ export function Calculator(props: { readonly prices: readonly PriceRow[]; readon
                 <input
                   type="checkbox"
                   checked={holds(condition)}
-                  onChange={(event) => setChosen({ ...chosen(), [condition]: event.currentTarget.checked })}
+                  onChange={(event) =>
+                    setChosen({ ...chosen(), [condition.words]: event.currentTarget.checked })
+                  }
                 />
-                {condition}
+                {condition.words}
               </label>
             )}
           </For>

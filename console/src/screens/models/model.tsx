@@ -21,8 +21,7 @@ import { Calculator } from "./calculator.tsx";
 import styles from "./models.module.css";
 import { type Section, sectionsOf } from "./page-text.ts";
 import { type Parameter, parametersOf } from "./parameters.ts";
-import { pricesOf } from "./prices.ts";
-import { docsPath, docsQuery, type Model, modelsQuery } from "./reads.ts";
+import { docsPath, docsQuery, type Model, modelsQuery, pricesQuery } from "./reads.ts";
 import type { MODEL_SEARCH } from "./search.ts";
 import { formatName, PLAYGROUNDS } from "./words.ts";
 
@@ -58,6 +57,7 @@ export function ModelPage() {
 function Present(props: { readonly model: Model; readonly same: readonly Model[] }) {
   const isOperator = useIsOperator();
   const docs = useQuery(() => docsQuery(props.model.unique_id));
+  const prices = useQuery(() => pricesQuery);
   return (
     <Page
       title={props.model.display_name}
@@ -88,9 +88,11 @@ function Present(props: { readonly model: Model; readonly same: readonly Model[]
           <Abilities model={props.model} />
         </Panel>
         <Panel title="What a request costs">
-          <FromDocs of={docs}>
-            {(page) => <Calculator prices={pricesOf(page())} category={props.model.category} />}
-          </FromDocs>
+          <Loaded of={prices}>
+            {(lists) => (
+              <Calculator prices={lists().get(props.model.unique_id) ?? []} category={props.model.category} />
+            )}
+          </Loaded>
         </Panel>
       </Columns>
       <DocsPanel of={docs} title="Prices" />

@@ -14,7 +14,7 @@ import { ChoiceFilter, Filters } from "../../lists/parts.tsx";
 import { useListSearch } from "../../lists/use-search.ts";
 import { isChosen } from "./filter.ts";
 import styles from "./models.module.css";
-import { isConditional, leadingPrice, plainPrice, type PriceRow } from "./prices.ts";
+import { isConditional, leadingPrice, plainPrice, type PriceRow, whenOf } from "./prices.ts";
 import { type Model, modelsQuery, pricesQuery } from "./reads.ts";
 import type { MODELS_SEARCH } from "./search.ts";
 import { FORMAT_NAMES, formatName } from "./words.ts";
@@ -34,10 +34,7 @@ export function Models() {
   const { search, change } = useListSearch<(typeof MODELS_SEARCH)[number]>();
   const models = useQuery(() => modelsQuery);
   const all = (): readonly Model[] => known(models)?.data ?? [];
-  const prices = useQuery(() => ({
-    ...pricesQuery(all().map(({ unique_id }) => unique_id)),
-    enabled: all().length > 0,
-  }));
+  const prices = useQuery(() => pricesQuery);
   const pricesFor: PricesOf = ({ unique_id }) => known(prices)?.get(unique_id) ?? [];
   const columns = columnsOf(pricesFor);
   const shown = createMemo(() =>
@@ -242,7 +239,7 @@ function Price(props: { readonly of: PriceRow | undefined; readonly among: reado
       {(row) => (
         <span
           title={others()
-            .map(({ when, usd }) => `${exactPrice(usd)} ${when}`)
+            .map((rule) => `${exactPrice(rule.usd)} ${whenOf(others(), rule)}`)
             .join("; ")}
         >
           {exactPrice(row().usd)}

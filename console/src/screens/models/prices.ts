@@ -1,29 +1,42 @@
+import type { Entry } from "../../api/client.ts";
 import { CREDITS_PER_USD } from "../../format/money.ts";
-import { sectionsOf } from "./page-text.ts";
+
+type PriceList = Entry<"/admin/v1/prices">["prices"];
+
+/** A condition of a rule. */
+export type Condition = PriceList[number]["conditions"][number];
 
 /** A rule of a price list. */
 export interface PriceRow {
   readonly what: string;
-  /** When it counts, in words. */
-  readonly when: string;
+  /** All have to hold. */
+  readonly conditions: readonly Condition[];
   readonly usd: number;
   /** How many of `what` the price is for. */
   readonly per: number;
+  /** Whether it is of the request's input. */
+  readonly isInput: boolean;
 }
 
 const MILLION = 1_000_000;
-const INPUT = /input/i;
+/** What counts as input where the amount of it decides. */
+const INPUT = /input|cache/;
 
-/** The price list of a model's `llms.txt`. */
-export function pricesOf(markdown: string): readonly PriceRow[] {
-  const blocks = sectionsOf(markdown).find(({ title }) => title === "Prices")?.blocks ?? [];
-  const table = blocks.find((block) => block.kind === "table");
-  return (table?.rows ?? []).map(([what = "", when = "", usd = "", , unit = ""]) => ({
+/** The rules of a price list. */
+export function rowsOf(prices: PriceList): readonly PriceRow[] {
+  return prices.map(({ bucket, what, conditions, price, unit }) => ({
     what,
-    when,
-    usd: Number(usd.replaceAll(",", "")),
-    per: unit === "each" ? 1 : MILLION,
+    conditions,
+    usd: price,
+    per: unit === "million_tokens" ? MILLION : 1,
+    isInput: INPUT.test(bucket),
   }));
+}
+
+/** When a rule counts, in words. */
+export function whenOf(rows: readonly PriceRow[], { what, conditions }: PriceRow): string {
+  if (conditions.length > 0) return conditions.map(({ words }) => words).join(", ");
+  return rows.filter((row) => row.what === what).length > 1 ? "otherwise" : "always";
 }
 
 /** What is charged for, in the order of the list. */
@@ -38,7 +51,7 @@ export function plainPrice(rows: readonly PriceRow[], what: string): PriceRow | 
 
 /** Whether what is charged depends on the request or on when it comes. */
 export function isConditional(rows: readonly PriceRow[]): boolean {
-  return rows.some(({ when }) => when !== "always");
+  return rows.some(({ conditions }) => conditions.length > 0);
 }
 
 /** By what a model is ranked by price: its input, or else the first thing that it is charged for. */
@@ -47,21 +60,17 @@ export function leadingPrice(rows: readonly PriceRow[]): PriceRow | undefined {
 }
 
 /** The conditions of a list that the reader decides, each once: all but those that the amount of input decides. */
-export function conditionsOf(rows: readonly PriceRow[]): readonly string[] {
-  return [...new Set(rows.flatMap(({ when }) => partsOf(when)))].filter(
-    (part) => inputOver(part) === undefined,
-  );
+export function conditionsOf(rows: readonly PriceRow[]): readonly Condition[] {
+  const all = rows.flatMap(({ conditions }) => conditions).filter((one) => one.input_over === undefined);
+  return all.filter(({ words }, at) => all.findIndex((other) => other.words === words) === at);
 }
 
 /** Whether a condition about the time holds at `nowMs`; no other one does. */
-export function holdsAt(condition: string, nowMs: number): boolean {
-  const from = /^from (\S+) (\S+) UTC on$/.exec(condition);
-  if (from !== null) return nowMs >= Date.parse(`${from[1]}T${from[2]}:00Z`);
+export function holdsAt({ from, utc_hours: hours }: Condition, nowMs: number): boolean {
+  if (from !== undefined) return nowMs >= from * 1_000;
   const hour = new Date(nowMs).getUTCHours();
-  return [...condition.matchAll(/(\d\d):00–(\d\d):00/g)].some(([, first, end]) =>
-    Number(first) <= Number(end)
-      ? hour >= Number(first) && hour < Number(end)
-      : hour >= Number(first) || hour < Number(end),
+  return (hours ?? []).some(([first = 0, end = 0]) =>
+    first <= end ? hour >= first && hour < end : hour >= first || hour < end,
   );
 }
 
@@ -76,28 +85,17 @@ export interface ChargeLine {
 export function chargeOf(
   rows: readonly PriceRow[],
   quantities: ReadonlyMap<string, number>,
-  holds: (condition: string) => boolean,
+  holds: (condition: Condition) => boolean,
 ): readonly ChargeLine[] {
+  const inputs = new Set(rows.filter(({ isInput }) => isInput).map(({ what }) => what));
   const input = [...quantities]
-    .filter(([what]) => INPUT.test(what))
+    .filter(([what]) => inputs.has(what))
     .reduce((sum, [, quantity]) => sum + quantity, 0);
-  const isMet = (part: string): boolean => {
-    const over = inputOver(part);
-    return over === undefined ? holds(part) : input > over;
-  };
+  const isMet = (condition: Condition): boolean =>
+    condition.input_over === undefined ? holds(condition) : input > condition.input_over;
   return [...quantities].flatMap(([what, quantity]) => {
-    const row = rows.find((rule) => rule.what === what && partsOf(rule.when).every(isMet));
+    const row = rows.find((rule) => rule.what === what && rule.conditions.every(isMet));
     if (row === undefined) return [];
     return [{ row, quantity, credits: (quantity * row.usd * CREDITS_PER_USD) / row.per }];
   });
-}
-
-function partsOf(when: string): readonly string[] {
-  if (when === "always" || when === "otherwise") return [];
-  return when.replace(", cached ones included", "").split(", ");
-}
-
-function inputOver(part: string): number | undefined {
-  const most = /^more than ([\d,]+) input tokens$/.exec(part)?.[1];
-  return most === undefined ? undefined : Number(most.replaceAll(",", ""));
 }

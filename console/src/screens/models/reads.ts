@@ -1,12 +1,9 @@
 import { queryOptions } from "@tanstack/solid-query";
 import { ApiError, type Entry, Offline, read } from "../../api/client.ts";
-import { type PriceRow, pricesOf } from "./prices.ts";
+import { type PriceRow, rowsOf } from "./prices.ts";
 
 /** A model. */
 export type Model = Entry<"/api/v1/models">;
-
-/** Pages that are read at once. */
-const AT_ONCE = 4;
 
 /** The models that are served. */
 export const modelsQuery = queryOptions({
@@ -19,7 +16,7 @@ export function docsPath(unique: string): string {
   return `/docs/${unique.split("/").map(encodeURIComponent).join("/")}/llms.txt`;
 }
 
-/** That page. Its prices are the ones that the gateway charges by. */
+/** That page. */
 export function docsQuery(unique: string) {
   return queryOptions({
     queryKey: ["docs", unique],
@@ -28,28 +25,15 @@ export function docsQuery(unique: string) {
   });
 }
 
-/** The price lists of models by their unique ids; a model whose page cannot be read has none. */
-export function pricesQuery(uniques: readonly string[]) {
-  return queryOptions({
-    queryKey: ["prices", uniques],
-    staleTime: 600_000,
-    async queryFn({ signal }): Promise<ReadonlyMap<string, readonly PriceRow[]>> {
-      const waiting = [...uniques];
-      const found = new Map<string, readonly PriceRow[]>();
-      const work = async (): Promise<void> => {
-        for (let unique = waiting.shift(); unique !== undefined; unique = waiting.shift()) {
-          try {
-            found.set(unique, pricesOf(await readDocs(unique, signal)));
-          } catch (error) {
-            if (!(error instanceof ApiError)) throw error;
-          }
-        }
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, work));
-      return found;
-    },
-  });
-}
+/** The price lists of the models by their unique ids. */
+export const pricesQuery = queryOptions({
+  queryKey: ["prices"],
+  staleTime: 60_000,
+  async queryFn({ signal }): Promise<ReadonlyMap<string, readonly PriceRow[]>> {
+    const { data } = await read("/admin/v1/prices", { signal });
+    return new Map(data.map(({ unique_id, prices }) => [unique_id, rowsOf(prices)]));
+  },
+});
 
 async function readDocs(unique: string, signal: AbortSignal): Promise<string> {
   let response: Response;

@@ -7,7 +7,8 @@ import { known } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { exactPrice } from "../../format/money.ts";
 import { compact } from "../../format/numbers.ts";
-import { type Price, pricesOf, usualPrice } from "./prices.ts";
+import { plainPrice, type PriceRow } from "../models/prices.ts";
+import { pricesQuery } from "../models/reads.ts";
 import styles from "./playground.module.css";
 
 /** A model as the API lists it. */
@@ -51,16 +52,9 @@ export function ModelPicker(props: {
 }
 
 function Costs(props: { readonly model: Model }) {
-  const page = useQuery(() => ({
-    queryKey: ["prices", props.model.unique_id],
-    async queryFn({ signal }: { signal: AbortSignal }): Promise<readonly Price[]> {
-      const { pathname } = new URL(props.model.documentation_url);
-      const response = await fetch(pathname, { signal });
-      return response.ok ? pricesOf(await response.text()) : [];
-    },
-    staleTime: 600_000,
-  }));
-  const price = (what: string): Price | undefined => usualPrice(known(page) ?? [], what);
+  const prices = useQuery(() => pricesQuery);
+  const price = (what: string): PriceRow | undefined =>
+    plainPrice(known(prices)?.get(props.model.unique_id) ?? [], what);
   return (
     <p class={styles.costs}>
       <Link to="/models/$id" params={{ id: props.model.id }}>
@@ -72,7 +66,7 @@ function Costs(props: { readonly model: Model }) {
             {(found) => (
               <span>
                 {what} {exactPrice(found().usd)}
-                <span class={ui.soft}> / {found().per}</span>
+                <span class={ui.soft}> / {found().per === 1 ? "each" : "1M tokens"}</span>
               </span>
             )}
           </Show>

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { PRICE_BUCKETS } from "../../../core/money/price.ts";
 import { OUTCOMES } from "../../../gateway/admin/filters.ts";
-import { PRICE_UNITS } from "../../../gateway/admin/request.ts";
+import { PRICE_UNITS } from "../../../gateway/admin/views.ts";
 import { respondJson, respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 import { pageOf, rangeOf, rangeQuery, textsOf } from "./body.ts";

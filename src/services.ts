@@ -33,7 +33,7 @@ import type { EdgeServices } from "./http/route.ts";
 import { ROUTED } from "./http/routes.ts";
 import { type AddressLimiter, createAddressLimiter } from "./limits/addresses.ts";
 import { openKept, type OpenKept } from "./kept/open.ts";
-import { createLimiter } from "./limits/limiter.ts";
+import { createLimiter, type Limiter } from "./limits/limiter.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { type OpenMetrics, openMetrics } from "./open-metrics.ts";
 import { openTasks } from "./open-tasks.ts";
@@ -133,7 +133,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
   metrics.readState({ memory, calls, routing, database: books.database, version: VERSION });
   const edge: EdgeServices = {
     admin: books.admin,
-    operations: operationsOf(parts, { books, offers, tasks, assets }),
+    operations: operationsOf(parts, { ...shared, books, offers, tasks, assets }),
     ...(await openWeb({ ...parts, books, adminTokenHash: token.hash, offer, publicUrl })),
     modelRoutes: (filter) =>
       listRoutes(offer(), routing.health.snapshot(), checkRouteFilter(knownIn(offers), filter)),
@@ -209,9 +209,10 @@ function operationsOf(
     readonly offers: Offers<Settings>;
     readonly tasks: Tasks;
     readonly assets: Assets;
+    readonly limiter: Limiter;
   },
 ): Operations {
-  const { books, offers, tasks, assets } = opened;
+  const { books, offers, tasks, assets, limiter } = opened;
   const status: StatusParts = {
     ...books,
     database: books.operatorReads,
@@ -224,7 +225,15 @@ function operationsOf(
     lastAudit: books.audit.last,
     steadyMs: () => clock.steadyMs(),
   };
-  return createOperations({ ...books, database: books.operatorReads, tasks, assets, clock, status });
+  return createOperations({
+    ...books,
+    database: books.operatorReads,
+    tasks,
+    assets,
+    limiter,
+    clock,
+    status,
+  });
 }
 
 /** What requests of all kinds share. */

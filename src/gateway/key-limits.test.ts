@@ -12,6 +12,7 @@ function refusedFor(retryAfterMs: number | null): GatewayError {
     admit: () => ({ ok: false, limit: "requestsPerMinute", retryAfterMs }),
     look: () => undefined,
     stateOf: () => ({}),
+    usedOf: () => limits,
     size: 0,
   };
   try {

@@ -24,6 +24,22 @@ test("a look says what would refuse a request now, and counts nothing", () => {
   expect(limiter.look("another", limits)).toBeUndefined();
 });
 
+test("what is used of each limit is told, of those that the key has", async () => {
+  const clock = createFakeClock();
+  const limiter = createLimiter(clock);
+  const limits: KeyLimits = { requestsPerMinute: 5, tokensPerMinute: 1_000, concurrency: 2 };
+  expect(limiter.usedOf("k", limits)).toEqual({ requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 0 });
+  expect(limiter.size).toBe(0);
+  const first = limiter.admit({ keyId: "k", limits, inputTokens: 10, outputTokens: 100 });
+  limiter.admit({ keyId: "k", limits, inputTokens: 20, outputTokens: 0 });
+  expect(limiter.usedOf("k", limits)).toEqual({ requestsPerMinute: 2, tokensPerMinute: 130, concurrency: 2 });
+  if (first.ok) first.end({ input: 10, output: 7 });
+  expect(limiter.usedOf("k", limits)).toEqual({ requestsPerMinute: 2, tokensPerMinute: 37, concurrency: 1 });
+  expect(limiter.usedOf("k", NO_LIMITS)).toEqual(NO_LIMITS);
+  await clock.advance(60_000);
+  expect(limiter.usedOf("k", limits)).toEqual({ requestsPerMinute: 0, tokensPerMinute: 0, concurrency: 1 });
+});
+
 test("a look sees tokens that are used up, and requests under way", () => {
   const limiter = createLimiter(createFakeClock());
   const limits: KeyLimits = { requestsPerMinute: null, tokensPerMinute: 100, concurrency: 1 };

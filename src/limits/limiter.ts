@@ -13,6 +13,8 @@ export interface Limiter {
   look(keyId: string, limits: KeyLimits): LimitRefusal | undefined;
   /** The state of a key's limits per minute. */
   stateOf(keyId: string, limits: KeyLimits): LimitState;
+  /** What a key uses now of each limit that it has; null for those that it has not, which are not counted. */
+  usedOf(keyId: string, limits: KeyLimits): KeyLimits;
   /** How many keys are remembered. */
   readonly size: number;
 }
@@ -121,6 +123,16 @@ export function createLimiter(clock: Clock): Limiter {
       const use = uses.get(keyId);
       if (use === undefined) return undefined;
       return refusalOf(use, limits, { nowMs: clock.steadyMs(), inputTokens: 1, guess: 1 });
+    },
+
+    usedOf(keyId, { requestsPerMinute, tokensPerMinute, concurrency }) {
+      const nowMs = clock.steadyMs();
+      const use = uses.get(keyId);
+      return {
+        requestsPerMinute: requestsPerMinute === null ? null : (use?.requests.used(nowMs) ?? 0),
+        tokensPerMinute: tokensPerMinute === null ? null : (use?.tokens.used(nowMs) ?? 0),
+        concurrency: concurrency === null ? null : (use?.underWay ?? 0),
+      };
     },
 
     get size() {

@@ -110,11 +110,17 @@ test("the ledger can be asked for by time, to the millisecond", async () => {
   }
 });
 
-test("one key is shown as in the list, and the list can be that of one account", async () => {
+test("one key is shown as in the list with what it uses of its limits, and the list can be that of one account", async () => {
   const { json: account } = await gateway.admin("POST", "/accounts", { name: "with one key" });
   const { json: issued } = await gateway.admin("POST", "/keys", { account_id: account.id, name: "only" });
   const { key, ...row } = issued;
-  expect(await gateway.admin("GET", `/keys/${row.id}`)).toEqual({ status: 200, json: row });
+  expect(await gateway.admin("GET", `/keys/${row.id}`)).toEqual({
+    status: 200,
+    json: {
+      ...row,
+      limits_used: { requests_per_minute: null, tokens_per_minute: null, concurrency: null },
+    },
+  });
   expect((await gateway.admin("GET", `/keys?account_id=${account.id}`)).json).toEqual({
     data: [row],
     next: null,

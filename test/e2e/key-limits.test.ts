@@ -9,6 +9,21 @@ import { body, type Limits, toldOf, USAGE, useLimitStation } from "./limited-key
 
 const station = useLimitStation();
 
+test("the admin interface tells what a key uses of its limits now", async () => {
+  const key = await station.issue({ requests_per_minute: 5, tokens_per_minute: 1_000 });
+  const used = async (): Promise<Json> =>
+    (await station.gateway.admin("GET", `/keys/${key.id}`)).json.limits_used;
+  expect(await used()).toEqual({ requests_per_minute: 0, tokens_per_minute: 0, concurrency: null });
+  for (let i = 0; i < 2; i += 1) await (await station.ask(key)).text();
+  expect(await used()).toEqual({
+    requests_per_minute: 2,
+    tokens_per_minute: 2 * USAGE.total_tokens,
+    concurrency: null,
+  });
+  await station.clock.advance(60_000);
+  expect(await used()).toEqual({ requests_per_minute: 0, tokens_per_minute: 0, concurrency: null });
+});
+
 describe("requests per minute", () => {
   test("500 at once on a limit of 50: exactly 50 reach upstream, the others are 429", async () => {
     const key = await station.issue({ requests_per_minute: 50 });

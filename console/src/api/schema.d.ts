@@ -526,7 +526,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One key */
+        /** One key, and what it uses of its limits */
         get: operations["getAdminV1KeysId"];
         put?: never;
         post?: never;
@@ -6175,6 +6175,12 @@ export interface operations {
                         /** @description Unix time in seconds */
                         revoked_at: number | null;
                         created_at: number;
+                        /** @description What the process that answers has counted in the last 60 seconds, and has under way; null without such a limit. Each process counts for itself */
+                        limits_used: {
+                            requests_per_minute: number | null;
+                            tokens_per_minute: number | null;
+                            concurrency: number | null;
+                        };
                     };
                 };
             };

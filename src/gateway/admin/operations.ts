@@ -1,16 +1,26 @@
 import type { Assets } from "../../assets/assets.ts";
+import type { Limiter } from "../../limits/limiter.ts";
 import { checkCancelled } from "../media/task.ts";
 import { readStore } from "../store-read.ts";
 import type { AccountView, AccountAdmin } from "./accounts.ts";
+import type { KeyAdmin, KeyView } from "./keys.ts";
 import { closeAccount, type ClosingParts } from "./closing.ts";
 import { readStatus, type StatusParts, type StatusView } from "./status.ts";
 import { readTask, type TaskDetail } from "./task.ts";
 import { notFound } from "./views.ts";
 
+/** A key as it is shown alone. */
+export interface KeyDetail extends KeyView {
+  /** What this process has counted in the last minute, and runs now; null where there is no limit. */
+  readonly limits_used: KeyView["limits"];
+}
+
 /** The operator's use cases that need more than the books: tasks and their files, and the whole gateway. */
 export interface Operations {
   /** Closes an account for ever; one that is closed stays so. */
   closeAccount(id: string): Promise<AccountView>;
+  /** A key, and what it uses of its limits. */
+  key(id: string): Promise<KeyDetail>;
   task(id: string): Promise<TaskDetail>;
   /** Cancels a pending task. Throws a 409 once it has begun, as its client would get. */
   cancelTask(id: string): Promise<void>;
@@ -19,18 +29,37 @@ export interface Operations {
 
 /** What they are made of. */
 export interface OperationsParts extends ClosingParts {
-  readonly admin: Pick<AccountAdmin, "account">;
+  readonly admin: Pick<AccountAdmin & KeyAdmin, "account" | "key">;
+  readonly limiter: Pick<Limiter, "usedOf">;
   readonly assets: Pick<Assets, "urlOf">;
   readonly status: StatusParts;
 }
 
 /** Operations over the books, the tasks and their files. */
 export function createOperations(parts: OperationsParts): Operations {
-  const { admin, database, read, tasks, assets, clock, status } = parts;
+  const { admin, limiter, database, read, tasks, assets, clock, status } = parts;
   return {
     async closeAccount(id) {
       await closeAccount(parts, id);
       return admin.account(id);
+    },
+
+    async key(id) {
+      const view = await admin.key(id);
+      const { requests_per_minute, tokens_per_minute, concurrency } = view.limits;
+      const used = limiter.usedOf(id, {
+        requestsPerMinute: requests_per_minute,
+        tokensPerMinute: tokens_per_minute,
+        concurrency,
+      });
+      return {
+        ...view,
+        limits_used: {
+          requests_per_minute: used.requestsPerMinute,
+          tokens_per_minute: used.tokensPerMinute,
+          concurrency: used.concurrency,
+        },
+      };
     },
 
     async task(id) {

@@ -25,10 +25,6 @@ export function ownAdmin(admin: Admin, { keyId, accountId }: Caller): Admin {
     },
     tasks: async (filter, page) => admin.tasks(own(filter), page),
     usage: async (request) => admin.usage({ ...request, filter: own(request.filter), hidesCost: true }),
-    async key(id) {
-      if (id !== keyId) throw notFound("key", id);
-      return admin.key(id);
-    },
     async ledger(id, range, page) {
       if (id !== accountId) throw notFound("account", id);
       return admin.ledger(id, range, page, keyId);
@@ -36,10 +32,14 @@ export function ownAdmin(admin: Admin, { keyId, accountId }: Caller): Admin {
   };
 }
 
-/** The operations as the holder of a key may use them: to see that key's own tasks. */
+/** The operations as the holder of a key may use them: to see that key, and its own tasks. */
 export function ownOperations(operations: Operations, { keyId }: Caller): Operations {
   return {
     ...allRefused(operations),
+    async key(id) {
+      if (id !== keyId) throw notFound("key", id);
+      return operations.key(id);
+    },
     async task(id) {
       const found = await operations.task(id);
       if (found.key_id !== keyId) throw notFound("task", id);

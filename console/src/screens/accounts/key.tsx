@@ -22,7 +22,7 @@ import { KeyFields } from "./key-fields.tsx";
 import { changesOf, type KeyValues, valuesOf } from "./key-form.ts";
 import { KeyBadge, TableSkeleton } from "./keys-table.tsx";
 import { faultAt, FaultElsewhere } from "./new-key.tsx";
-import type { Key } from "./types.ts";
+import type { Key, KeyDetail } from "./types.ts";
 import { keyQuery, useSpent } from "./reads.ts";
 
 /** One key: what it may do, what it has spent, and its last requests. */
@@ -49,7 +49,7 @@ export function KeyPage() {
   );
 }
 
-function Present(props: { readonly of: Key }) {
+function Present(props: { readonly of: KeyDetail }) {
   const { range, zoom } = useRange();
   const [open, setOpen] = createSignal<"edit" | "revoke">();
   const step = () => intervalOf(range());
@@ -124,7 +124,7 @@ function BudgetMeter(props: { readonly of: Key }) {
   );
 }
 
-function Rights(props: { readonly of: Key }) {
+function Rights(props: { readonly of: KeyDetail }) {
   return (
     <Facts>
       <Fact name="Account">
@@ -135,9 +135,9 @@ function Rights(props: { readonly of: Key }) {
           <Money credits={props.of.budget ?? 0} />
         </Show>
       </Fact>
-      <Fact name="Requests a minute">{limit(props.of.limits.requests_per_minute)}</Fact>
-      <Fact name="Tokens a minute">{limit(props.of.limits.tokens_per_minute)}</Fact>
-      <Fact name="Requests at once">{limit(props.of.limits.concurrency)}</Fact>
+      <Fact name="Requests a minute">{used(props.of, "requests_per_minute")}</Fact>
+      <Fact name="Tokens a minute">{used(props.of, "tokens_per_minute")}</Fact>
+      <Fact name="Requests at once">{used(props.of, "concurrency")}</Fact>
       <Fact name="May ask for a route">{props.of.routes ? "yes" : "no"}</Fact>
       <Fact name="Expires">
         <Show when={props.of.expires_at} fallback="never">
@@ -173,8 +173,15 @@ function Rights(props: { readonly of: Key }) {
   );
 }
 
-function limit(value: number | null): string {
-  return value === null ? "no limit" : count(value);
+/** What is used of a limit, as far as the process that answered knows. */
+function used({ limits, limits_used: now }: KeyDetail, name: keyof KeyDetail["limits"]) {
+  const limit = limits[name];
+  if (limit === null) return "no limit";
+  return (
+    <span title="Counted by the process that answered; others count for themselves">
+      {count(now[name] ?? 0)} of {count(limit)} used
+    </span>
+  );
 }
 
 function EditDialog(props: { readonly of: Key; readonly open: boolean; readonly onClose: () => void }) {

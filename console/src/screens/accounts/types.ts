@@ -1,4 +1,4 @@
-import { change, type Entry } from "../../api/client.ts";
+import { type Answer, change, type Entry } from "../../api/client.ts";
 
 /** An account. */
 export type Account = Entry<"/admin/v1/accounts"> & {
@@ -8,6 +8,9 @@ export type Account = Entry<"/admin/v1/accounts"> & {
 
 /** A key, without its text. */
 export type Key = Entry<"/admin/v1/keys">;
+
+/** A key as its page shows it, with what it uses of its limits. */
+export type KeyDetail = Answer<"/admin/v1/keys/{id}">;
 
 /** A movement of an account's credit. */
 export type LedgerEntry = Entry<"/admin/v1/accounts/{id}/ledger">;

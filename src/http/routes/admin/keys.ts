@@ -6,6 +6,7 @@ import { bodyOf, pageOf, textsOf } from "./body.ts";
 import {
   IssuedKeySchema,
   KeyChangeSchema,
+  KeyDetailSchema,
   KeySchema,
   NewKeySchema,
   PAGE_QUERY,
@@ -58,11 +59,11 @@ export const keyRoutes: readonly Route[] = [
     method: "get",
     path: "/admin/v1/keys/:id",
     access: "admin",
-    summary: "One key",
+    summary: "One key, and what it uses of its limits",
     tag: "admin",
-    answers: { 200: { description: "The key, without its text", schema: KeySchema } },
+    answers: { 200: { description: "The key, without its text", schema: KeyDetailSchema } },
     errors: [404, 503],
-    handle: async ({ services, params }) => respondJson(await services.admin.key(params.id ?? "")),
+    handle: async ({ services, params }) => respondJson(await services.operations.key(params.id ?? "")),
   },
   {
     method: "patch",

@@ -66,6 +66,23 @@ export const KeySchema = Type.Object(
   { title: "Key" },
 );
 
+const Used = Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]);
+
+export const KeyDetailSchema = Type.Object(
+  {
+    ...KeySchema.properties,
+    limits_used: Type.Object(
+      { requests_per_minute: Used, tokens_per_minute: Used, concurrency: Used },
+      {
+        description:
+          "What the process that answers has counted in the last 60 seconds, and has under way; null without such " +
+          "a limit. Each process counts for itself",
+      },
+    ),
+  },
+  { title: "KeyDetail" },
+);
+
 export const IssuedKeySchema = Type.Object(
   { ...KeySchema.properties, key: Type.String({ description: "The key itself; shown this once" }) },
   { title: "IssuedKey" },

@@ -122,3 +122,13 @@ test("a store that cannot be asked by now is logged, and the gateway goes on: th
     expect(shown).toBe(0);
   }
 });
+
+test("an address with a path is told not to have the console", async () => {
+  for (const [url, isTold] of [
+    ["https://example.com/gateway", true],
+    ["https://example.com", false],
+  ] as const) {
+    const { said } = await greeted(LATER, { PUBLIC_URL: url });
+    expect([url, said.includes(`not below ${url}`)]).toEqual([url, isTold]);
+  }
+});

@@ -66,12 +66,14 @@ async function askStore({ firstAccount, admin }: GreetingParts["services"]) {
   return { first, account: await admin.oldestAccount() };
 }
 
-function sayWhereItListens({ url, metricsUrl, say }: GreetingParts): void {
+function sayWhereItListens({ config, url, metricsUrl, say }: GreetingParts): void {
   say(`Switchyard listens on ${url}`);
   say(`  console: ${url}/console/ (sign in with the admin token or an API key)`);
   say(`  docs: ${url}/llms.txt`);
   say(`  models: ${url}/api/v1/models`);
   say(`  description: ${url}/openapi.json`);
+  if (config.publicUrl !== undefined && new URL(config.publicUrl).pathname !== "/")
+    say(`  console: not below ${config.publicUrl}: it works at the root of a host alone`);
   if (metricsUrl !== undefined) say(`  metrics: ${metricsUrl}/metrics`);
 }
 

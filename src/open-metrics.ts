@@ -8,7 +8,7 @@ import { addStateFamilies, type StateParts } from "./gateway/metrics/state-famil
 import type { Offer } from "./gateway/offer.ts";
 import type { Routing } from "./gateway/routing/routing.ts";
 import { documentedPath } from "./http/openapi.ts";
-import { ROUTES } from "./http/routes.ts";
+import { ROUTED } from "./http/routes.ts";
 import { SANDBOX } from "./providers/registry.ts";
 import { createProcessFigures } from "./runtime/process-figures.ts";
 import { createTaskCounts } from "./tasks/task-counts.ts";
@@ -42,8 +42,8 @@ interface WatchedState extends Pick<StateParts, "memory" | "version"> {
   readonly database: Database;
 }
 
-/** Paths of the route table, each as it is shown in a label. */
-const ENDPOINTS = new Map(ROUTES.map((route) => [route.path, documentedPath(route)]));
+/** Paths that the router knows, those of the console's sessions as well, each as it is shown in a label. */
+const ENDPOINTS = new Map(ROUTED.map((route) => [route.path, documentedPath(route)]));
 
 /** In seconds. */
 const DELAYS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];

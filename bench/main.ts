@@ -10,6 +10,7 @@ import { bodiesTable, measureBodies } from "./bodies.ts";
 import { checkOut } from "./checkout.ts";
 import { type Count, countRequests, countsTable } from "./counts/counts.ts";
 import { LIMITS } from "./counts/limits.ts";
+import { consolesTable, measureConsoles } from "./consoles.ts";
 import { shareCores } from "./cores.ts";
 import { filledTable, measureFilled } from "./filled.ts";
 import { describeMachine } from "./machine.ts";
@@ -63,6 +64,8 @@ async function main(): Promise<void> {
       filled: { type: "string" },
       /** The reads of the console's screens on this filled home, or on the database of this address. */
       reads: { type: "string" },
+      /** Requests beside open consoles, on such a store. */
+      consoles: { type: "string" },
       /** What drops the store's pages from memory before each cold read. */
       cold: { type: "string" },
       /** A commit whose gateway and books are measured in turns with ours. */
@@ -90,6 +93,10 @@ async function main(): Promise<void> {
   if (values.reads !== undefined) {
     const reads = { ...form, store: values.reads, coldCommand: values.cold };
     return console.log(`\n${readsTable(await measureReads(reads, report))}`);
+  }
+  if (values.consoles !== undefined) {
+    const rounds = await measureConsoles({ ...form, store: values.consoles }, report);
+    return console.log(`\n${consolesTable(rounds)}`);
   }
   const pace: Pace = values.quick ? "quick" : "full";
   if (values.filled !== undefined)

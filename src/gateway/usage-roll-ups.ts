@@ -19,8 +19,11 @@ export interface UsageRollUpParts {
   readonly log: Log;
 }
 
-/** How long requests wait for it: what is read of usage adds them by itself. */
-const EVERY_MS = 30_000;
+/**
+ * How long requests wait for it. Each read of usage adds up those that wait: at 200 requests a second and ten open consoles
+ * 30 s of them cost 240 ms of CPU a second.
+ */
+const EVERY_MS = 5_000;
 
 /** Roll-ups of usage. A gateway with nothing to do writes nothing, and does not start the thread. */
 export function createUsageRollUps({ hasUncounted, rollUp, clock, log }: UsageRollUpParts): UsageRollUps {

@@ -125,15 +125,7 @@ export function createLimiter(clock: Clock): Limiter {
       return refusalOf(use, limits, { nowMs: clock.steadyMs(), inputTokens: 1, guess: 1 });
     },
 
-    usedOf(keyId, { requestsPerMinute, tokensPerMinute, concurrency }) {
-      const nowMs = clock.steadyMs();
-      const use = uses.get(keyId);
-      return {
-        requestsPerMinute: requestsPerMinute === null ? null : (use?.requests.used(nowMs) ?? 0),
-        tokensPerMinute: tokensPerMinute === null ? null : (use?.tokens.used(nowMs) ?? 0),
-        concurrency: concurrency === null ? null : (use?.underWay ?? 0),
-      };
-    },
+    usedOf: (keyId, limits) => usedBy(uses.get(keyId), limits, clock.steadyMs()),
 
     get size() {
       return uses.size;
@@ -156,6 +148,19 @@ export function createLimiter(clock: Clock): Limiter {
         ...(tokens === undefined ? {} : { tokens }),
       };
     },
+  };
+}
+
+/** What is in use of each limit that there is. */
+function usedBy(
+  use: KeyUse | undefined,
+  { requestsPerMinute, tokensPerMinute, concurrency }: KeyLimits,
+  nowMs: number,
+): KeyLimits {
+  return {
+    requestsPerMinute: requestsPerMinute === null ? null : (use?.requests.used(nowMs) ?? 0),
+    tokensPerMinute: tokensPerMinute === null ? null : (use?.tokens.used(nowMs) ?? 0),
+    concurrency: concurrency === null ? null : (use?.underWay ?? 0),
   };
 }
 

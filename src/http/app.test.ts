@@ -461,7 +461,7 @@ describe("bodies of the admin interface", () => {
 
 test("a list that the kernel may not take at once is cut when its client takes nothing, as any plain answer is", async () => {
   const cut: string[] = [];
-  const accounts = async (): Promise<unknown> => ({ data: ["x".repeat(40_000)], next: null });
+  const accounts = async (): Promise<Uint8Array> => new Uint8Array(40_000);
   const { app } = open({ admin: { accounts } as unknown as EdgeServices["admin"] });
   for (const path of ["/openapi.json", "/admin/v1/accounts", "/healthz"]) {
     const request = new Request(`http://gateway${path}`, bearer(ADMIN));

@@ -287,7 +287,11 @@ function decorate(headers: Headers, requestId: string, route: Route | undefined)
   headers.set("x-request-id", requestId);
   headers.set("request-id", requestId);
   const isOfSession = route !== undefined && takesSession(route.access);
-  if (isOfSession) headers.set("vary", "cookie");
+  if (isOfSession) {
+    headers.set("vary", "cookie");
+    headers.set("cache-control", COMMON_HEADERS["cache-control"]);
+    headers.delete("etag");
+  }
   if (headers.has("x-content-type-options")) return;
   for (const [name, value] of Object.entries(COMMON_HEADERS))
     if (!KEPT.has(name) || !headers.has(name)) headers.set(name, value);

@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-BPP2EbBx.js";import{t}from"./media-Bv6F4ztq.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -15,6 +15,11 @@ export interface Session {
   readonly public_url: string;
 }
 
+/** Which session something is kept for: no secret, and another one at every sign-in and for every build. */
+export function sessionName({ role, key, expires_at, version }: Omit<Session, "csrf">): string {
+  return [role, key?.id ?? "", expires_at, version].join(" ");
+}
+
 const SESSION = ["session"] as const;
 
 const [farewell, setFarewell] = createSignal<string>();

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { forgetTab, keepInTab, keptInTab, sessionName, whenForgotten } from "./tab-memory.ts";
+import { sessionName } from "./session.ts";
+import { forgetTab, keepInTab, keptInTab, whenForgotten } from "./tab-memory.ts";
 
 /** The storage of a tab that has room for `most` characters. */
 function storageOf(most = 1_000) {

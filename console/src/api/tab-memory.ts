@@ -1,14 +1,7 @@
-import type { Session } from "./session.ts";
-
 /** Entries of the tab's storage that are a session's; the theme is the reader's and has another name. */
 const PREFIX = "switchyard-session:";
 
 type TabStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
-
-/** Which session something is kept for: no secret, and another one at every sign-in and for every build. */
-export function sessionName({ role, key, expires_at, version }: Omit<Session, "csrf">): string {
-  return [role, key?.id ?? "", expires_at, version].join(" ");
-}
 
 /** Keeps a value for the tab, until the session ends. `false` where it is too large, and then nothing is kept. */
 export function keepInTab(

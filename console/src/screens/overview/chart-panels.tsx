@@ -114,7 +114,13 @@ export function TroubleChart(props: ChartProps) {
     ];
   });
   return (
-    <ChartPanel {...props} title="Failed and refused requests" of={usage} series={series()} format={compact}>
+    <ChartPanel
+      {...props}
+      title="Failed and refused requests"
+      of={known(refusals) === undefined ? refusals : usage}
+      series={series()}
+      format={compact}
+    >
       No request failed, and none was refused.
     </ChartPanel>
   );

@@ -1,8 +1,7 @@
 import { useQuery } from "@tanstack/solid-query";
 import { createComputed, createMemo, createSignal, type JSX, Show } from "solid-js";
 import { read } from "../../api/client.ts";
-import { sessionQuery } from "../../api/session.ts";
-import { sessionName } from "../../api/tab-memory.ts";
+import { sessionName, sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, known, Loaded } from "../../design/states.tsx";

@@ -43,7 +43,7 @@ describeInChromium("an account", () => {
     const { page } = opened;
     const { json: account } = await desk.gateway.admin("POST", "/accounts", { name: "Payer" });
     await page.goto(`${desk.gateway.url}/console/accounts/${account.id}`);
-    const balance = page.getByRole("group", { name: "Balance, credits" });
+    const balance = page.getByRole("group", { name: "Balance, cr" });
     const dialog = page.getByRole("dialog", { name: "Credit of Payer" });
 
     await page.getByRole("button", { name: "Credit…" }).click();

@@ -165,7 +165,7 @@ describeInChromium("a developer", () => {
       await page.keyboard.press("Enter");
       await page
         .getByRole("article")
-        .getByText(/cr · \$/)
+        .getByText(/cr · <?\$/)
         .waitFor();
       const { spent } = await desk.read(`/keys/${own.id}`);
       expect(spent).toBeGreaterThan(before);

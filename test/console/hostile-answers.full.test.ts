@@ -76,7 +76,8 @@ describeInChromium("a hostile text", () => {
         name: "weather",
         arguments: [JSON.stringify({ city: text })],
       }));
-      chat = () => sseAnswer(chatStream({ words: HOSTILE, reasoning: HOSTILE, toolCalls }));
+      const paragraphs = HOSTILE.map((text) => `${text}\n\n`);
+      chat = () => sseAnswer(chatStream({ words: paragraphs, reasoning: paragraphs, toolCalls }));
       await openOn(page, `playground?model=${MODEL}`);
       const request = page.getByRole("complementary", { name: "Request" });
       await request.getByLabel("System prompt").fill(ALL);
@@ -86,8 +87,13 @@ describeInChromium("a hostile text", () => {
       await page.getByRole("button", { name: "Send the results" }).waitFor();
       const answer = page.getByRole("article");
       await answer.locator("summary", { hasText: "Thinking" }).click();
-      for (const part of ["details p", "header ~ p"])
-        expect(await answer.locator(part).first().textContent()).toBe(HOSTILE.join(""));
+      // What Markdown gives no meaning to stands there letter by letter.
+      const plain = HOSTILE.filter((text) => !/[`*_[\]&]|https?:|^[=#+-]/.test(text));
+      expect(plain.length).toBeGreaterThan(25);
+      for (const part of [answer.locator("details").first(), answer]) {
+        const text = (await part.textContent()) ?? "";
+        expect(plain.filter((each) => !text.includes(each))).toEqual([]);
+      }
       const called = (await answer.locator("pre").allTextContents()).map((text) => JSON.parse(text).city);
       expect(called).toEqual([...HOSTILE]);
       await opened.picture("hostile-answer");

@@ -107,9 +107,9 @@ describeInChromium("a list", () => {
   desk.story("is put in order by a head, either way, also after a reload", async ({ page }) => {
     await go(page, "requests");
     const table = page.getByRole("region", { name: "Table of requests" });
-    const head = table.getByRole("columnheader", { name: /^Out( |$)/ });
+    const head = table.getByRole("columnheader", { name: /^Tokens out/ });
     const tokens = async (): Promise<readonly number[]> =>
-      (await rowsOf(table).locator('td[data-label="Out"]').allTextContents()).map(Number);
+      (await rowsOf(table).locator('td[data-label="Tokens out"]').allTextContents()).map(Number);
     await head.getByRole("button").click();
     await shown(page, "in order among these");
     expect(searchOf(page)).toEqual({ sort: "-out" });
@@ -131,9 +131,9 @@ describeInChromium("a list", () => {
     await shown(page, "2 refusals shown");
     expect(searchOf(page)).toEqual({ tab: "refused" });
     await page.getByRole("search", { name: "Filters" }).getByLabel("Status").selectOption("401");
-    await shown(page, "1 refusals shown");
+    await shown(page, "1 refusal shown");
     await page.reload();
-    await shown(page, "1 refusals shown");
+    await shown(page, "1 refusal shown");
     expect((await exported(page, "Refusals")).length).toBe(2);
     await page.getByLabel("Group refusals").selectOption("status");
     await page.getByRole("figure").getByText("401").waitFor();
@@ -148,10 +148,10 @@ describeInChromium("a list", () => {
     await shown(page, "2 tasks shown");
     await page.getByRole("tab", { name: "Pending" }).click();
     await page.getByRole("search", { name: "Filters" }).getByLabel("Kind").selectOption({ label: "Video" });
-    await shown(page, "1 tasks shown");
+    await shown(page, "1 task shown");
     expect(searchOf(page)).toEqual({ status: "pending", kind: "video" });
     await page.reload();
-    await shown(page, "1 tasks shown");
+    await shown(page, "1 task shown");
     expect((await exported(page, "Images and videos")).length).toBe(2);
     await page.goBack();
     await shown(page, "2 tasks shown");
@@ -164,7 +164,7 @@ describeInChromium("a list", () => {
     await shown(page, `${PAGE + 2} accounts shown`);
     await page.getByLabel("Name or id").fill("second");
     await page.keyboard.press("Enter");
-    await shown(page, "1 accounts shown");
+    await shown(page, "1 account shown");
     expect(searchOf(page)).toEqual({ text: "second" });
     expect((await exported(page, "Accounts")).length).toBe(2);
     await page.getByRole("link", { name: "1", exact: true }).click();

@@ -126,8 +126,13 @@ describeInChromium("the playground for media", () => {
     expect(await run.getByRole("button", { name: "Cancel" }).count()).toBe(0);
     await opened.picture("playground-video-running");
     await passUntil(run.getByLabel("Result 1"));
-    await page.waitForFunction("document.querySelector('video').readyState >= 1");
-    expect(await page.evaluate("document.querySelector('video').duration")).toBeGreaterThan(0);
+    const seconds = await page.evaluate<number>(`new Promise((resolve) => {
+      const video = document.querySelector("video");
+      const tell = () => resolve(video.duration);
+      if (video.readyState >= 1) tell();
+      else video.addEventListener("loadedmetadata", tell, { once: true });
+    })`);
+    expect(seconds).toBeGreaterThan(0);
     const row = await newest(VIDEOS);
     expect(row.outcome).toBe("completed");
     expect(row.credit).toBeGreaterThan(0);

@@ -124,10 +124,10 @@ export function useSharedBooks() {
     return made;
   }
 
-  /** It is gone without a word. */
-  function kill(gone: TestProcess): void {
+  /** It is gone without a word: it hears of nothing any more. */
+  async function kill(gone: TestProcess): Promise<void> {
     open = open.filter((each) => each !== gone);
-    void gone.tables.close();
+    await gone.tables.close();
   }
 
   const rows = async (): Promise<readonly { readonly boot_id: string; readonly amount: bigint }[]> =>

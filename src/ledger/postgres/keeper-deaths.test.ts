@@ -78,7 +78,7 @@ describeOnPostgres("processes that share the books and freeze, fall silent or di
   test("that die lose what they had allotted, and nothing else", async () => {
     const one = await startReserving("one");
     const two = await startReserving("two");
-    kill(one);
+    await kill(one);
     await endLease("one");
     await two.keeper.release();
     expect((await rows()).map(({ boot_id }) => boot_id)).toEqual(["two"]);
@@ -101,7 +101,7 @@ describeOnPostgres("processes that share the books and freeze, fall silent or di
     await one.hold("open", 50n, { expectedCost: 20n });
     await one.hold("ended", 50n);
     await one.writer.submit(settle("ended", 5n));
-    kill(one);
+    await kill(one);
     const two = await start("two", { notes: openHoldNotes(folder) });
     // It may still live.
     expect(await two.keeper.release()).toBe(0);

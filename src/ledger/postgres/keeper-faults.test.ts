@@ -83,7 +83,7 @@ describeOnPostgres("a process that shares the books", () => {
     isAway = false;
     await third();
     await endLease("one");
-    kill(one);
+    await kill(one);
     expect(await textOf(patient(two, two.hold("most", CREDIT - 100n)))).toBe("overloaded_error");
     expect(await rows()).toHaveLength(1);
     for (let i = 0; i < 3; i += 1) await third();
@@ -117,7 +117,7 @@ describeOnPostgres("a process that shares the books", () => {
     await one.beat();
     for (const name of ["x", "y", "z"]) await one.hold(name, 50n, { expectedCost: 20n });
     expect(one.inMemory.has("z")).toBe(true);
-    kill(one);
+    await kill(one);
     await endLease("one");
     expect(await two.keeper.release()).toBeGreaterThan(0);
     const lost = await admin().selectFrom("ledger").select("amount").where("cause", "=", "z:loss").execute();

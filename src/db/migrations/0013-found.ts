@@ -3,7 +3,7 @@ import type { SchemaWords } from "../engine.ts";
 /**
  * What operators' lists are found by, none of it on a table that requests write: the first and the last number of the
  * ledger's entries of each hour, up to a mark; which days have requests that ended in some way, by model and provider;
- * and tasks by each of their names.
+ * and tasks by their key, model and provider.
  */
 export const found = ({ integer, table, keyedTable }: SchemaWords): string[] => [
   `create table ledger_hours (
@@ -17,7 +17,8 @@ export const found = ({ integer, table, keyedTable }: SchemaWords): string[] => 
   `create index usage_by_outcome on usage_rollups (outcome, model, time_ms, provider, first_seq, last_seq, requests)
     where view_name = 'full' and grain_ms = 86400000`,
   `create index tasks_by_time on tasks (created_at_ms, state, seq)`,
-  ...["key_id", "model", "provider", "state"].map(
+  // None by the state alone: the queue and the books would be led to it.
+  ...["key_id", "model", "provider"].map(
     (column) => `create index tasks_by_${column} on tasks (${column}, seq)`,
   ),
 ];

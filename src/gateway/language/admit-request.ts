@@ -155,7 +155,7 @@ async function admitFallbacks(
   return others.length === 0 ? [first] : [await aimedAgain(asked, first), ...others];
 }
 
-/** One model, by the first of its ways that can be asked for all of it. Throws a 400 for what cannot be asked of it. */
+/** One model, by the first of its ways in their present order that can be asked for all of it. Throws a 400 for what cannot be asked of it. */
 async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): Promise<Leg> {
   const { services, input, choice } = asked;
   const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice);
@@ -169,7 +169,8 @@ async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): 
     try {
       return { ways: left, admission: await admitWay(asked, way, left), warnings };
     } catch (error) {
-      if (!isOfModelAlone(error)) throw error;
+      // What the model's own first way refuses is refused, whichever others there are.
+      if (!isOfModelAlone(error) || way.target === ways[0]?.target) throw error;
       // The state of providers must not turn a good request into a bad one: another way may take it, now or soon.
       refusal ??= error;
       const { target } = way;

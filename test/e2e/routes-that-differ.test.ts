@@ -117,3 +117,9 @@ describe("while the first provider cools", () => {
     expect((await statuses("/api/v1/embeddings", { model: VECTORS_MODEL, input: [] }))[0]).toBe(400);
   });
 });
+
+test("what the first provider does not take is a 400 while it is well, though the second would", async () => {
+  second.handle(() => chatAnswer());
+  expect(await statuses("/api/v1/chat/completions", { ...MESSAGES, logprobs: true })).toEqual([400, null]);
+  expect([first.requests.length, second.requests.length]).toEqual([0, 0]);
+});

@@ -2,7 +2,7 @@ import type { Caller } from "../../core/caller.ts";
 import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import { GatewayError, toGatewayError, withHeaders } from "../../core/errors.ts";
 import type { Handover } from "../../core/handover.ts";
-import type { Model } from "../../core/model.ts";
+import type { Model, Route } from "../../core/model.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
@@ -59,8 +59,10 @@ export async function embed(relay: RelayServices, input: EmbedInput): Promise<Em
     const request = await services.reader.readEmbeddings(input.body, { asked, signal });
     const { model, warnings } = findModel(offer.catalog, caller, request.model, "embedding");
     const by = orderAsked(caller, input.headers);
-    const ordered = services.routing.order(embeddingWays(offer, model), model, { by });
-    return { request, warnings, ...admitByAny(model, ordered, request, services.clock.nowMs()) };
+    const ways = embeddingWays(offer, model);
+    const ordered = services.routing.order(ways, model, { by });
+    const first = ways[0]?.route;
+    return { request, warnings, ...admitByAny(model, { ordered, first }, request, services.clock.nowMs()) };
   });
   const { admission } = admitted;
   record.note({ model: admission.model.id, provider: admission.provider.id });
@@ -82,10 +84,13 @@ export async function embed(relay: RelayServices, input: EmbedInput): Promise<Em
   }
 }
 
-/** By the first way that takes it, and those behind that. Throws what the first of all says, where none does. */
+/**
+ * By the first way that takes it, and those behind that. Throws what the model's own first route refuses, and where no
+ * way takes it what the first of them says: the same as for language models.
+ */
 function admitByAny(
   model: Model,
-  ordered: readonly EmbeddingWay[],
+  { ordered, first }: { readonly ordered: readonly EmbeddingWay[]; readonly first: Route | undefined },
   request: EmbeddingRequest,
   nowMs: number,
 ): Pick<AdmittedEmbeddings, "ways" | "admission"> {
@@ -94,7 +99,7 @@ function admitByAny(
     try {
       return { ways: ordered.slice(i), admission: admitEmbeddings(model, way, request, nowMs) };
     } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
+      if (!(error instanceof GatewayError) || way.route === first) throw error;
       refusal ??= error;
     }
   }

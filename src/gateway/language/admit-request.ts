@@ -155,7 +155,10 @@ async function admitFallbacks(
   return others.length === 0 ? [first] : [await aimedAgain(asked, first), ...others];
 }
 
-/** One model, by the first of its ways in their present order that can be asked for all of it. Throws a 400 for what cannot be asked of it. */
+/**
+ * One model, by the first of its ways in their present order that can be asked for all of it. Throws a 400 for what
+ * cannot be asked of it.
+ */
 async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): Promise<Leg> {
   const { services, input, choice } = asked;
   const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice);
@@ -190,7 +193,7 @@ async function admitWay(
   const target = recalling instanceof Promise ? await recalling : recalling;
   const aimed = request.aimAt({ spoken: destination.spoken.id, target });
   const demand = aimed instanceof Promise ? await aimed : aimed;
-  const hasOtherFormats = ways.length > 1 && ways.some(({ spoken }) => spoken.id !== destination.spoken.id);
+  const hasOtherFormats = ways.some(({ spoken }) => spoken.id !== destination.spoken.id);
   const admission = admit(destination, input.protocol.id, demand, services.clock.nowMs(), hasOtherFormats);
   // What the target cannot take is a 400, and that comes before the 429 and the 402.
   const written = request.write();

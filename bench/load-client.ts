@@ -147,7 +147,8 @@ function createRun(plan: LoadPlan): Run {
     let dueAt = performance.now();
     const timer = setInterval(() => {
       for (const now = performance.now(); dueAt <= now && !isOver(); dueAt += everyMs) {
-        const socket = free.pop();
+        // In turn: the server closes a connection that rests, and a request on it has no answer.
+        const socket = free.shift();
         if (socket === undefined) overdue.push(dueAt);
         else ask(socket, now);
       }

@@ -66,7 +66,7 @@ export async function signOut(queries: QueryClient): Promise<void> {
 /** The gateway knows the session no more; `why` it has ended by itself. */
 export function forgetSession(queries: QueryClient, why?: string): void {
   forgetTab();
-  // Whoever was not signed in has lost nothing.
+  // A reader who was not signed in needs no reason.
   if (queries.getQueryData(SESSION)) setFarewell(why);
   queries.setQueryData(SESSION, null);
 }

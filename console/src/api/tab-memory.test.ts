@@ -55,7 +55,7 @@ test("the end of a session deletes what is a session's, and nothing else", () =>
   storage.setItem("switchyard-theme", "dark");
   keepInTab("a", "s", 1, storage);
   keepInTab("b", "s", 2, storage);
-  // Whoever still has it in memory may write it once more.
+  // A listener that still has it in memory may write it once more.
   whenForgotten(() => void keepInTab("c", "s", 3, storage));
   forgetTab(storage);
   expect([...storage.entries.keys()]).toEqual(["switchyard-theme"]);

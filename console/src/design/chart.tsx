@@ -26,7 +26,7 @@ export function TimeChart(props: {
   readonly series: readonly Series[];
   readonly stacked?: boolean;
   readonly format: (value: number) => string;
-  /** How the axis says a value, where it needs fewer digits than the legend. */
+  /** How the axis says a value, where that may be a fraction; absent: values are whole, and so are the axis's steps. */
   readonly axisFormat?: (value: number) => string;
   readonly onZoom?: (from: number, to: number) => void;
 }) {
@@ -71,6 +71,7 @@ export function TimeChart(props: {
           {
             ...axis,
             grid,
+            ...(props.axisFormat === undefined ? { incrs: WHOLE_STEPS } : {}),
             gap: 8,
             size: (_, labels) => axisWidth(labels),
             values: (_, ticks) => ticks.map(props.axisFormat ?? props.format),
@@ -164,6 +165,12 @@ export function TimeChart(props: {
     </figure>
   );
 }
+
+/** 1, 2, 5, 10, 20, and so on. */
+const WHOLE_STEPS = Array.from(
+  { length: 36 },
+  (_, at) => ([1, 2, 5][at % 3] ?? 1) * 10 ** Math.floor(at / 3),
+);
 
 const CHARACTER_PX = 7;
 

@@ -25,7 +25,7 @@ test("dollars have cents, and below a cent the worth of a credit", () => {
   expect([999_999_999, 350].map(cents)).toEqual(["$100,000.00", "$0.04"]);
 });
 
-test("what is booked is told to the last digit", () => {
+test("exactCredits writes what the gateway booked to the last digit", () => {
   expect([1.122, -0.000001, 5].map(exactCredits)).toEqual(["1.122", "−0.000001", "5.00"]);
 });
 

@@ -29,7 +29,7 @@ export function dollars(amount: number): string {
   return `${signOf(amount)}$${(usd >= 0.01 || usd === 0 ? even : small).format(usd)}`;
 }
 
-/** The same with cents at most, for a column: what is smaller is told by the credits beside it. */
+/** Credits as dollars and whole cents, for a column: the credits beside it tell what is smaller. */
 export function cents(amount: number): string {
   const usd = Math.abs(amount) / CREDITS_PER_USD;
   return usd > 0 && usd < 0.005 ? "<$0.01" : `${signOf(amount)}$${even.format(usd)}`;

@@ -25,7 +25,7 @@ export function share(part: number, all: number): string {
   return all === 0 ? "–" : percent.format(part / all);
 }
 
-/** A growth beyond this is told as a multiple: a percentage of five digits says less. */
+/** Beyond this growth a reader is shown a multiple: a percentage of five digits says less. */
 const MOST_RATIO = 10;
 
 /** How far `now` is from `before`, with its sign: `+12.5%`, `×57`; `undefined` where there is nothing to compare with. */

@@ -161,7 +161,7 @@ function ChartPanel(
               series={props.series}
               stacked={props.isStacked === true}
               format={props.format}
-              axisFormat={props.axisFormat ?? props.format}
+              {...(props.axisFormat === undefined ? {} : { axisFormat: props.axisFormat })}
               onZoom={props.zoom}
             />
           )

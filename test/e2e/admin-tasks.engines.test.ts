@@ -111,6 +111,21 @@ describeOnEngineOfSuite("GET /admin/v1/tasks", (engine) => {
     for (const query of ["?id=none", "?provider=fal", "?to=1"]) expect(await ids(query)).toEqual([]);
   });
 
+  test("are counted by state, those of a time alone where one is asked for", async () => {
+    const counts = async (query = ""): Promise<readonly [string, number][]> => {
+      const { json } = await station.gateway.admin("GET", `/tasks/counts${query}`);
+      return json.data.map(({ status, count }: Json) => [status, count]);
+    };
+    const all = { pending: 1, running: 0, completed: 1, failed: 1, cancelled: 1 };
+    expect(Object.fromEntries(await counts())).toEqual(all);
+    expect((await counts("?to=1")).every(([, count]) => count === 0)).toBe(true);
+    const { created_at: createdAt } = (await list(`?id=${tasks[0].id}`)).data[0];
+    const first = Object.fromEntries(await counts(`?to=${(createdAt + 0.001).toFixed(3)}`));
+    expect(first.pending).toBe(1);
+    expect(Object.fromEntries(await counts(`?from=${(createdAt + 0.001).toFixed(3)}`)).pending).toBe(0);
+    expect((await station.gateway.admin("GET", "/tasks/counts?status=failed")).status).toBe(400);
+  });
+
   test("is refused a filter that nothing has, by its name", async () => {
     for (const name of ["account_id", "key_id", "model", "provider", "status", "kind"]) {
       const { status, json } = await station.gateway.admin("GET", `/tasks?${name}=none`);

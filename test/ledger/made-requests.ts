@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from "bun:test";
 import { migrate } from "../../src/db/migrate.ts";
 import { openPostgres, openUnhurried } from "../../src/db/postgres.ts";
 import type { Database } from "../../src/db/schema.ts";
@@ -5,6 +6,8 @@ import { kyselyOver } from "../../src/db/sqlite.ts";
 import { openForFigures, openForWriting } from "../../src/db/sqlite-file.ts";
 import { DAY_MS } from "../../src/ledger/usage/views.ts";
 import type { TestEngine, TestPlace } from "../gateway/engines.ts";
+import { SEED } from "../runs.ts";
+import { seededRandom } from "../upstream/cuts.ts";
 
 /** A request as a test makes it. */
 export interface Made {
@@ -66,6 +69,24 @@ export async function migrated(engine: TestEngine, { place }: TestPlace): Promis
 /** A connection that may write figures. */
 export function openFigures({ place }: TestPlace): Database {
   return "file" in place ? kyselyOver(openForFigures(place.file)) : openPostgres(place.url, 2);
+}
+
+/** A new store for each test of a suite, and draws that are the same each time. */
+export function figuresOf(engine: TestEngine) {
+  let place: TestPlace;
+  let database: Database;
+  let random: () => number;
+  beforeEach(async () => {
+    place = await engine.newPlace();
+    await migrated(engine, place);
+    database = openFigures(place);
+    random = seededRandom(SEED);
+  });
+  afterEach(async () => {
+    await database.destroy();
+    await place.remove();
+  });
+  return { database: (): Database => database, random: (): number => random() };
 }
 
 /** Writes requests, which are numbered from `first`. */

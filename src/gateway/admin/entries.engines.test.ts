@@ -1,9 +1,6 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { describeOnEngineOfSuite, type TestPlace } from "../../../test/gateway/engines.ts";
-import { migrated, openFigures, START } from "../../../test/ledger/made-requests.ts";
-import { SEED } from "../../../test/runs.ts";
-import { seededRandom } from "../../../test/upstream/cuts.ts";
-import type { Database } from "../../db/schema.ts";
+import { beforeEach, expect, test } from "bun:test";
+import { describeOnEngineOfSuite } from "../../../test/gateway/engines.ts";
+import { figuresOf, START } from "../../../test/ledger/made-requests.ts";
 import { createHorizon } from "../../ledger/usage/horizon.ts";
 import { noteLedgerHours } from "../../ledger/usage/ledger-hours.ts";
 import { HOUR_MS } from "../../ledger/usage/views.ts";
@@ -19,20 +16,10 @@ interface Entry {
 const HOURS = 12;
 
 describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
-  let place: TestPlace;
-  let database: Database;
-  let random: () => number;
+  const { database, random } = figuresOf(engine);
   let made: Entry[];
-  beforeEach(async () => {
-    place = await engine.newPlace();
-    await migrated(engine, place);
-    database = openFigures(place);
-    random = seededRandom(SEED);
+  beforeEach(() => {
     made = [];
-  });
-  afterEach(async () => {
-    await database.destroy();
-    await place.remove();
   });
 
   const below = (most: number): number => Math.floor(random() * most);
@@ -46,7 +33,7 @@ describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
       atMs: START + Math.floor(((made.length + i) / 300) * HOURS * HOUR_MS) + below(2 * HOUR_MS),
     }));
     made.push(...entries);
-    await database
+    await database()
       .insertInto("ledger")
       .values(
         entries.map(({ cause, account, key, atMs }) => ({
@@ -67,9 +54,9 @@ describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
 
   const note = (maxEntries: number): Promise<boolean> =>
     noteLedgerHours({
-      database,
+      database: database(),
       engine: engine.name,
-      horizon: createHorizon(database, engine.name, "ledger"),
+      horizon: createHorizon(database(), engine.name, "ledger"),
       maxEntries,
     });
 
@@ -88,7 +75,7 @@ describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
     );
     const read: string[] = [];
     for (let after: bigint | undefined; ;) {
-      const { data, next } = await listEntries(database, "a1", range, { after, limit }, key);
+      const { data, next } = await listEntries(database(), "a1", range, { after, limit }, key);
       read.push(...data.map(({ id }) => id));
       if (next === null) break;
       expect(data.length).toBe(limit);

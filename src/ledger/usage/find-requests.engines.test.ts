@@ -1,48 +1,34 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { describeOnEngineOfSuite, type TestPlace } from "../../../test/gateway/engines.ts";
+import { beforeEach, expect, test } from "bun:test";
+import { describeOnEngineOfSuite } from "../../../test/gateway/engines.ts";
 import {
   DAYS,
+  figuresOf,
   insertRequests,
   type Made,
   makeRequest,
-  migrated,
-  openFigures,
   START,
 } from "../../../test/ledger/made-requests.ts";
-import { SEED } from "../../../test/runs.ts";
-import { seededRandom } from "../../../test/upstream/cuts.ts";
-import type { Database } from "../../db/schema.ts";
 import { findRequests, type WantedRequests, wasProvider } from "./find-requests.ts";
 import { createHorizon } from "./horizon.ts";
 import { rollUp } from "./roll-up.ts";
 import { DAY_MS, DIMENSIONS } from "./views.ts";
 
 describeOnEngineOfSuite("requests are found", (engine) => {
-  let place: TestPlace;
-  let database: Database;
-  let random: () => number;
+  const { database, random } = figuresOf(engine);
   let made: Made[];
-  beforeEach(async () => {
-    place = await engine.newPlace();
-    await migrated(engine, place);
-    database = openFigures(place);
-    random = seededRandom(SEED);
+  beforeEach(() => {
     made = [];
-  });
-  afterEach(async () => {
-    await database.destroy();
-    await place.remove();
   });
 
   const insert = async (rows: readonly Made[]): Promise<void> => {
-    await insertRequests(database, rows, made.length);
+    await insertRequests(database(), rows, made.length);
     made.push(...rows);
   };
   const rollSome = (): Promise<boolean> =>
     rollUp({
-      database,
+      database: database(),
       engine: engine.name,
-      horizon: createHorizon(database, engine.name, "requests"),
+      horizon: createHorizon(database(), engine.name, "requests"),
       maxRequests: 60,
     });
 
@@ -74,7 +60,7 @@ describeOnEngineOfSuite("requests are found", (engine) => {
 
   const isFound = async (wish: WantedRequests): Promise<void> => {
     const count = [1, 3, 20, 1_000][Math.floor(random() * 4)] as number;
-    const found = (await findRequests(database, engine.name, wish, count)).map(({ id }) => id);
+    const found = (await findRequests(database(), engine.name, wish, count)).map(({ id }) => id);
     expect({ wish, count, found }).toEqual({ wish, count, found: expected(wish).slice(0, count) });
   };
 
@@ -92,11 +78,11 @@ describeOnEngineOfSuite("requests are found", (engine) => {
   });
 
   test("where nothing has what is asked, and where there are none", async () => {
-    expect(await findRequests(database, engine.name, { filter: { model: "m/1" } }, 5)).toEqual([]);
+    expect(await findRequests(database(), engine.name, { filter: { model: "m/1" } }, 5)).toEqual([]);
     await insert(Array.from({ length: 50 }, () => makeRequest(random)));
     await rollSome();
     for (const filter of [{ model: "m/9" }, { key: "nobody" }, { provider: "p", outcome: "nothing" }])
-      expect(await findRequests(database, engine.name, { filter }, 5)).toEqual([]);
+      expect(await findRequests(database(), engine.name, { filter }, 5)).toEqual([]);
   });
 
   test("a provider is known by the requests that are rolled up and by those that are not", async () => {
@@ -104,7 +90,7 @@ describeOnEngineOfSuite("requests are found", (engine) => {
     await insert([{ ...one, provider: "counted" }]);
     await rollSome();
     await insert([{ ...other, provider: "new" }]);
-    const were = await Promise.all(["counted", "new", "none"].map((name) => wasProvider(database, name)));
+    const were = await Promise.all(["counted", "new", "none"].map((name) => wasProvider(database(), name)));
     expect(were).toEqual([true, true, false]);
   });
 });

@@ -3,7 +3,7 @@ import type { Engine } from "../src/db/engine.ts";
 import type { Database } from "../src/db/schema.ts";
 import { writeRefusals } from "../src/ledger/refusals.ts";
 
-// What a store has beside requests, made from those that it was filled with: tasks, refusals, and the models' names.
+// Makes the rest of a store from the requests that it was filled with: tasks, refusals, and the models' names.
 
 const HOUR_MS = 3_600_000;
 /** Tasks are deleted when they are older than 30 days. */

@@ -20,7 +20,8 @@ import { fillModels, fillRefusals, fillTasks } from "./fill-more.ts";
 import { seededRandom } from "../test/upstream/cuts.ts";
 
 // Fills a new store with a year of requests, each with its hold and its entry in the ledger, and rolls them up. Half of
-// the last month's are tasks, and there are refusals. The books are right: an audit finds nothing. `--url` fills an empty database of a PostgreSQL server instead of a home.
+// the last month's are tasks, and there are refusals. The books are right: an audit finds nothing. `--url` fills an
+// empty database of a PostgreSQL server instead of a home.
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 const BATCH = 5_000;

@@ -123,7 +123,7 @@ test("a store that cannot be asked by now is logged, and the gateway goes on: th
   }
 });
 
-test("an address with a path is told not to have the console", async () => {
+test("the greeting says that the console is not below an address with a path", async () => {
   for (const [url, isTold] of [
     ["https://example.com/gateway", true],
     ["https://example.com", false],

@@ -13,7 +13,7 @@ export interface WrittenList {
 /** Lists of one catalogue that are kept: one for each page that keys with the same models ask for. */
 const MOST_LISTS = 64;
 
-/** Whoever asks for a page beyond this length of its name gets it written anew: a cursor may be any text. */
+/** The gateway keeps no list whose name is longer: a client may send any text as a cursor. */
 const MAX_NAME = 16_384;
 
 const kept = new WeakMap<Catalog, Map<string, WrittenList>>();

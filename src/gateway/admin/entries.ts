@@ -27,7 +27,7 @@ export async function listEntries(
 ): Promise<Page<EntryView>> {
   const { first, last, mark } = await ledgerBounds(database, range);
   const rows: Selectable<LedgerTable>[] = [];
-  // Those of the hours that are noted, then those that are not.
+  // First the roll-up's hours tell where the time's entries are; what no roll-up has noted yet is read whole.
   const spans = [
     { from: first, to: last },
     { from: mark + 1n, to: undefined },

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { ERRORS, GatewayError } from "../../core/errors.ts";
 import type { Database } from "../../db/schema.ts";
-import { HOUR_MS, DAY_MS, startOf } from "../../ledger/usage/views.ts";
+import { HOUR_MS, INTERVALS_MS, startOf } from "../../ledger/usage/views.ts";
 import { REFUSED_STATUSES } from "../refusals.ts";
 import type { Named } from "./filters.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
@@ -65,8 +65,6 @@ export const REFUSAL_GROUPINGS = ["code", "status", "model", "key", "none"] as c
 
 export const REFUSAL_INTERVALS = ["hour", "day", "all"] as const;
 
-const GRAINS_MS = { hour: HOUR_MS, day: DAY_MS } as const;
-
 /** Which counts are asked for. */
 export interface RefusalCountRequest extends TimeRange {
   readonly interval: (typeof REFUSAL_INTERVALS)[number];
@@ -96,7 +94,7 @@ export async function countRefusals(
   };
   const column = groupBy === "none" ? undefined : COLUMNS[groupBy];
   const time =
-    interval === "all" ? sql<bigint>`0` : sql<bigint>`time_ms - time_ms % ${sql.lit(GRAINS_MS[interval])}`;
+    interval === "all" ? sql<bigint>`0` : sql<bigint>`time_ms - time_ms % ${sql.lit(INTERVALS_MS[interval])}`;
   const counted = database
     .selectFrom("refusal_counts")
     .select([time.as("time_ms"), (row) => row.fn.sum<bigint | string>("refusals").as("refusals")])

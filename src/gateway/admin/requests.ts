@@ -1,3 +1,4 @@
+import { present } from "../../core/json/json-value.ts";
 import { creditsNumber } from "../../core/money/credits.ts";
 import type { Engine } from "../../db/engine.ts";
 import type { Database } from "../../db/schema.ts";
@@ -54,18 +55,10 @@ export async function listRequests(
     hidesCost,
   }: { readonly filter: RequestFilter; readonly page: PageRequest; readonly hidesCost: boolean },
 ): Promise<Page<RequestView>> {
-  const { id, account_id: account, key_id: key, ...names } = filter;
-
-  const { fromMs, toMs, ...named } = names;
+  const { id, account_id: account, key_id: key, fromMs, toMs, ...names } = filter;
   const wanted = {
-    filter: {
-      ...named,
-      ...(account === undefined ? {} : { account }),
-      ...(key === undefined ? {} : { key }),
-    },
-    ...(fromMs === undefined ? {} : { fromMs }),
-    ...(toMs === undefined ? {} : { toMs }),
-    ...(after === undefined ? {} : { before: after }),
+    filter: { ...names, ...present({ account, key }) },
+    ...present({ fromMs, toMs, before: after }),
   };
   const rows =
     id === undefined

@@ -10,14 +10,14 @@ export interface ShownUsage extends UsageQuery {
 
 /** Usage as the admin interface shows it, as JSON: sums of credits have all their digits. */
 export function usageText(query: ShownUsage, groups: readonly UsageGroup[]): string {
-  const { fromMs, toMs, interval, groupBy } = query;
+  const { fromMs, toMs, interval, groupBy, hidesCost } = query;
   const asked = { from: fromMs / 1000, to: toMs / 1000, interval, group_by: groupBy };
-  const data = groups.map((group) => groupText(group, query));
+  const data = groups.map((group) => groupText(group, hidesCost));
   return `${JSON.stringify(asked).slice(0, -1)},"data":[${data.join(",")}]}`;
 }
 
 /** Written by hand: there may be many thousands of them. */
-function groupText({ timeMs, group, measures }: UsageGroup, { hidesCost }: ShownUsage): string {
+function groupText({ timeMs, group, measures }: UsageGroup, hidesCost: boolean): string {
   const { requests, failed, inputTokens, outputTokens, cacheReadTokens, images, seconds } = measures;
   const { credit, latency, firstByte } = measures;
   const [cost, creditWithCost] = hidesCost ? [0n, 0n] : [measures.cost, measures.creditWithCost];

@@ -26,7 +26,7 @@ export function unitOf(bucket: PriceBucket): PriceUnit {
   return PRICE_UNITS.find((unit) => unit === bucket) ?? "million_tokens";
 }
 
-/** 10,000 credits are one USD, and a price is told for a million tokens. */
+/** One USD is 10,000 credits; operators read the price of a million tokens. */
 const MICRO_PER_USD = 10_000_000_000;
 const MICRO_PER_USD_OF_A_MILLION = 10_000;
 

@@ -40,7 +40,7 @@ export interface BreakerTerms {
 /** A breaker that opens again is open for twice as long, up to this or to the operator's setting. */
 const MOST_OPEN_MS = 30_000;
 
-/** Nobody knows when the call ends that tries an open breaker: ask again after this long at the most. */
+/** Nobody knows when the call ends that tries an open breaker: others wait this long at the most before they ask again. */
 const PROBING_MS = 1_000;
 
 /** A closed breaker. */

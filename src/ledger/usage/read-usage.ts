@@ -4,7 +4,7 @@ import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
 import { addMeasures, countedRow, type Measures, type Names, selectCounted } from "./measures.ts";
 import { filtersOf, numbersOf, sumRollups, type UsageSum } from "./rollups.ts";
-import { DAY_MS, type Dimension, HOUR_MS, startOf, viewFor } from "./views.ts";
+import { DAY_MS, type Dimension, HOUR_MS, INTERVALS_MS, startOf, viewFor } from "./views.ts";
 
 /** By what usage can be grouped: a route is a model at a provider. */
 export const GROUPINGS = ["none", "model", "key", "account", "provider", "outcome", "route"] as const;
@@ -13,8 +13,6 @@ export type Grouping = (typeof GROUPINGS)[number];
 /** Into what usage can be divided; days are those of UTC. */
 export const USAGE_INTERVALS = ["hour", "day", "all"] as const;
 export type UsageInterval = (typeof USAGE_INTERVALS)[number];
-
-const INTERVALS_MS = { hour: HOUR_MS, day: DAY_MS } as const;
 
 /** Which usage is asked for. */
 export interface UsageQuery {
@@ -88,9 +86,8 @@ async function readFrom(
   const readRows = async (where: RawBuilder<unknown>): Promise<void> => {
     const bounded = sql<boolean>`${where} and ${filtered}`;
     for await (const row of counted(database, bounded)) {
-      const { latency, firstByte, ...measures } = row.measures;
-      const durations = hasDurations ? { latency, firstByte } : { latency: [], firstByte: [] };
-      sums.add({ ...row, measures: { ...measures, ...durations } }, row.atMs);
+      const measures = hasDurations ? row.measures : { ...row.measures, latency: [], firstByte: [] };
+      sums.add({ ...row, measures }, row.atMs);
     }
   };
   for (const part of parts) {
@@ -156,9 +153,7 @@ async function* counted(database: Database, where: RawBuilder<boolean>) {
 
 function createSums({ fromMs, interval, groupBy }: UsageQuery) {
   const times = new Map<number, Map<string, Measures>>();
-  const timeOf = (ms: number): number => {
-    return interval === "all" ? fromMs : startOf(INTERVALS_MS[interval], ms);
-  };
+  const timeOf = (ms: number): number => (interval === "all" ? fromMs : startOf(INTERVALS_MS[interval], ms));
   return {
     add(row: Names & Pick<UsageSum, "measures">, ms: number): void {
       const timeMs = timeOf(ms);

@@ -10,6 +10,9 @@ export const DIMENSIONS = ["model", "provider", "account", "key", "outcome"] as 
 export const HOUR_MS = 60 * 60 * 1000;
 export const DAY_MS = 24 * HOUR_MS;
 
+/** The same by their names. */
+export const INTERVALS_MS = { hour: HOUR_MS, day: DAY_MS } as const;
+
 /** A part of the names, and the times by which usage is kept under them. */
 interface ViewForm {
   readonly has: readonly Dimension[];

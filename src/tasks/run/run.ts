@@ -77,6 +77,7 @@ class OneRun implements Run {
   #attempts = 0;
   /** How often of these the provider surely did not take it. */
   #refusals = 0;
+  /** The job sets it before it sends anything. */
   #timeline: (() => RequestTimeline) | undefined;
   /** `claiming`: the store has not answered the claim; `ending`: the job is done, and its end is being written. */
   #phase: "claiming" | "working" | "ending" | "ended" = "claiming";

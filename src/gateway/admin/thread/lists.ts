@@ -1,25 +1,25 @@
 import type { Engine } from "../../../db/engine.ts";
 import type { Database } from "../../../db/schema.ts";
-import type { Held } from "../../../ledger/open-holds.ts";
-import { listAccounts } from "../accounts.ts";
+import { type AccountParts, listAccounts } from "../accounts.ts";
 import { listEntries } from "../entries.ts";
-import { listKeys } from "../keys.ts";
+import { type KeyAdminParts, listKeys } from "../keys.ts";
 import type { PageRequest } from "../page.ts";
 import { countRefusals, listRefusals, type RefusalCountRequest, type RefusalFilter } from "../refusals.ts";
 import { listRequests, type RequestFilter } from "../requests.ts";
 import { countTasks, listTasks, type TaskFilter } from "../tasks.ts";
 import type { TimeRange } from "../time-range.ts";
 
+/** What a use case asks one of its lists with. */
+type AskedOf<
+  Parts extends { readonly lists: Record<Name, (asked: never) => unknown> },
+  Name extends keyof Parts["lists"],
+> = Parameters<Parts["lists"][Name]>[0];
+
 /** What the thread can list, and what each list is asked with. */
 export interface ListRequests {
-  readonly accounts: { readonly page: PageRequest; readonly held: Held };
-  readonly keys: { readonly account?: string; readonly page: PageRequest; readonly held: Held };
-  readonly entries: {
-    readonly account: string;
-    readonly key?: string;
-    readonly range: TimeRange;
-    readonly page: PageRequest;
-  };
+  readonly accounts: AskedOf<AccountParts, "accounts">;
+  readonly keys: AskedOf<KeyAdminParts, "keys">;
+  readonly entries: AskedOf<AccountParts, "entries">;
   readonly requests: {
     readonly filter: RequestFilter;
     readonly page: PageRequest;

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { chromiumPath } from "../browser/chromium.ts";
+import { LONG } from "../runs.ts";
 
 /** The folder that pictures are kept in; absent: none are made. */
 const SCREENSHOTS = process.env.SWITCHYARD_TEST_SCREENSHOTS;
@@ -13,12 +14,16 @@ export interface Look {
   readonly width: number;
 }
 
-/** The looks in which every screen is seen. */
-export const LOOKS: readonly Look[] = [
+const OTHER_LOOKS = [
   { theme: "light", width: 1440 },
+  { theme: "dark", width: 390 },
+] as const;
+
+/** The looks in which every screen is seen: both themes and both widths, in all pairs with the large counts. */
+export const LOOKS: readonly Look[] = [
   { theme: "dark", width: 1440 },
   { theme: "light", width: 390 },
-  { theme: "dark", width: 390 },
+  ...(LONG || SCREENSHOTS !== undefined ? OTHER_LOOKS : []),
 ];
 
 /** A page of the console in a real browser, and what went wrong on it. */

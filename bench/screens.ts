@@ -67,7 +67,8 @@ export function overviewReads(nowSec: number, range: "24h" | "1y"): readonly Scr
   const step = range === "24h" ? "hour" : "day";
   const chartMs = range === "24h" ? 15_000 : 60_000;
   const stepSec = range === "24h" ? HOUR : DAY;
-  const from = nowSec - length;
+  const from = startOfHour(nowSec - length);
+  const before = startOfHour(from - (nowSec - from));
   const steps = `from=${Math.floor(from / stepSec) * stepSec}&to=${nowSec}`;
   const of = (name: string, path: string, everyMs: number): ScreenRead => ({
     screen: `overview, ${range}`,
@@ -80,7 +81,7 @@ export function overviewReads(nowSec: number, range: "24h" | "1y"): readonly Scr
   const today = Math.floor(nowSec / DAY) * DAY;
   return [
     of("figures", `${all(from, nowSec)}none`, LIVE_MS),
-    of("figures of the period before", `${all(from - length, from)}none`, 60_000),
+    of("figures of the period before", `${all(before, from)}none`, 60_000),
     of("forecast", `/usage?from=${today - 31 * DAY}&to=${today + DAY}&interval=day&group_by=none`, 15_000),
     of("charts by model", `/usage?${steps}&interval=${step}&group_by=model&durations=false`, chartMs),
     of("charts", `/usage?${steps}&interval=${step}&group_by=none`, chartMs),
@@ -95,9 +96,12 @@ export function overviewReads(nowSec: number, range: "24h" | "1y"): readonly Scr
   ];
 }
 
+/** Ranges of the console begin with an hour. */
+const startOfHour = (sec: number): number => Math.floor(sec / HOUR) * HOUR;
+
 /** What an open list of tasks reads, and how often. */
 export function taskReads(nowSec: number): readonly ScreenRead[] {
-  const path = `/tasks?from=${nowSec - DAY}&limit=${PAGE}`;
+  const path = `/tasks?from=${startOfHour(nowSec - DAY)}&limit=${PAGE}`;
   return [{ screen: "tasks", name: "24 h", path, everyMs: 3_000 }];
 }
 
@@ -105,7 +109,7 @@ export function taskReads(nowSec: number): readonly ScreenRead[] {
 export function screenReads({ nowSec, busy, quiet, request, task }: StoreFacts): readonly ScreenRead[] {
   const on = (screen: string, reads: Readonly<Record<string, string>>): readonly ScreenRead[] =>
     Object.entries(reads).map(([name, path]) => ({ screen, name, path }));
-  const from = (seconds: number): string => `from=${nowSec - seconds}`;
+  const from = (seconds: number): string => `from=${startOfHour(nowSec - seconds)}`;
   const list = (what: string, query: string): string => `/${what}?${query}&limit=${PAGE}`;
   const year = from(YEAR);
   const longAgo = `from=${nowSec - 300 * DAY}&to=${nowSec - 299 * DAY}`;

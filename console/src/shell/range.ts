@@ -33,19 +33,35 @@ export function readRange(search: Readonly<Record<string, unknown>>): RangeSearc
   return typeof range === "string" && Object.hasOwn(RANGES, range) ? { range: range as RangeName } : {};
 }
 
-/** The range that an address means at `nowSec`: to the next whole minute, so that reads can be shared. */
+const HOUR = 3_600;
+
+/**
+ * The range that an address means at `nowSec`: to the next whole minute, so that reads can be shared. All but the last
+ * hour begin with an hour: the gateway keeps usage by hours, and reads requests one by one where a part of an hour is
+ * asked for.
+ */
 export function rangeOf({ range = "24h", from, to }: RangeSearch, nowSec: number): TimeRange {
   if (from !== undefined && to !== undefined) return { from, to };
   const end = Math.ceil(nowSec / 60) * 60;
-  return { from: end - RANGES[range].seconds, to: end };
+  const begin = end - RANGES[range].seconds;
+  return { from: range === "1h" ? begin : startOfHour(begin), to: end };
 }
 
-/** The range of the same length that ends where this one begins. */
-export function rangeBefore({ from, to }: TimeRange): TimeRange {
-  return { from: from - (to - from), to: from };
+/** The range before, which ends where this one begins: as long, or longer by a part of an hour so that it begins with one. */
+export function rangeBefore(range: TimeRange): TimeRange {
+  const { from } = range;
+  const begin = from - lengthOf(range);
+  return { from: lengthOf(range) > HOUR ? startOfHour(begin) : begin, to: from };
 }
+
+/** How many seconds a range has. */
+export function lengthOf({ from, to }: TimeRange): number {
+  return to - from;
+}
+
+const startOfHour = (sec: number): number => Math.floor(sec / HOUR) * HOUR;
 
 /** The steps that a chart of the range is drawn in. */
-export function intervalOf({ from, to }: TimeRange): "hour" | "day" {
-  return to - from > 8 * 86_400 ? "day" : "hour";
+export function intervalOf(range: TimeRange): "hour" | "day" {
+  return lengthOf(range) > 8 * 86_400 ? "day" : "hour";
 }

@@ -20,7 +20,7 @@ export interface UsageQuery {
   readonly fromMs: number;
   /** and before then. */
   readonly toMs: number;
-  /** Until now, which is `toMs`: other processes may have a later time. */
+  /** All there is from `fromMs` on: `toMs` is now or later, and other processes may have a later time. */
   readonly isOpen: boolean;
   readonly interval: UsageInterval;
   readonly groupBy: Grouping;

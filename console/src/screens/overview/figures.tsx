@@ -7,7 +7,7 @@ import { known, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { credits, dollars, exactCredits } from "../../format/money.ts";
 import { compact, count, delta, duration, share } from "../../format/numbers.ts";
-import { rangeBefore, type TimeRange } from "../../shell/range.ts";
+import { lengthOf, rangeBefore, type TimeRange } from "../../shell/range.ts";
 import { forecastFrom, forecastOf } from "./forecast.ts";
 import styles from "./overview.module.css";
 import type { Percentiles, Usage } from "./types.ts";
@@ -55,8 +55,11 @@ function Shown(props: {
   readonly before: Totals | undefined;
 }) {
   const tokens = ({ input_tokens, output_tokens }: Totals): number => input_tokens + output_tokens;
-  const changeOf = (measure: (totals: Totals) => number | undefined) => (
-    <Change now={measure(props.now)} before={props.before && measure(props.before)} />
+  // The period before may be longer by a part of an hour.
+  const asLong = (total: number): number =>
+    (total * lengthOf(props.range)) / lengthOf(rangeBefore(props.range));
+  const changeOf = (measure: (totals: Totals) => number) => (
+    <Change now={measure(props.now)} before={props.before && asLong(measure(props.before))} />
   );
   return (
     <div class={styles.figures}>

@@ -1,0 +1,1 @@
+import{T as e}from"./ui.module-DYj_33IC.js";import{t}from"./media-DIFewhjk.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -1,0 +1,30 @@
+import { expect, test } from "bun:test";
+import { lengthOf, RANGES, rangeBefore, type RangeName, rangeOf } from "./range.ts";
+
+const NOON = Date.UTC(2026, 10, 25, 12) / 1_000;
+const HOUR = 3_600;
+
+test("a named range is at least as long as its name says, and begins with an hour", () => {
+  for (const range of Object.keys(RANGES) as RangeName[])
+    for (const nowSec of [NOON, NOON + 1, NOON + 17 * 60 + 30, NOON + HOUR - 1]) {
+      const { from, to } = rangeOf({ range }, nowSec);
+      expect([range, to % 60, to - nowSec < 60 && to >= nowSec]).toEqual([range, 0, true]);
+      if (range === "1h") expect(to - from).toBe(HOUR);
+      else expect([from % HOUR, to - from - RANGES[range].seconds < HOUR]).toEqual([0, true]);
+      expect(to - from).toBeGreaterThanOrEqual(RANGES[range].seconds);
+    }
+});
+
+test("the range before ends where a range begins, and is longer by less than an hour", () => {
+  for (const range of Object.keys(RANGES) as RangeName[]) {
+    const now = rangeOf({ range }, NOON + 17 * 60);
+    const before = rangeBefore(now);
+    expect(before.to).toBe(now.from);
+    expect(lengthOf(before) - lengthOf(now)).toBeWithin(0, HOUR);
+    if (range !== "1h") expect(before.from % HOUR).toBe(0);
+  }
+});
+
+test("both ends that an address has are used as they are", () => {
+  expect(rangeOf({ from: 61, to: 125 }, NOON)).toEqual({ from: 61, to: 125 });
+});

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
-import { chatAnswer } from "../upstream/chat-bytes.ts";
+import { chatAnswer, chatStreamAnswer } from "../upstream/chat-bytes.ts";
 import { type UpstreamDouble, startUpstreamDouble } from "../upstream/double.ts";
 
 const MODEL = "openai/gpt-5.6-luna";
@@ -53,6 +53,7 @@ describe("GET /admin/v1/routes", () => {
     until: null,
     failures: 0,
     latency_ms: null,
+    plain_ms: null,
     calls: 0,
     failed: 0,
     last_failure: null,
@@ -105,6 +106,19 @@ describe("GET /admin/v1/routes", () => {
       if (model !== MODEL) expect([by, sticky, fallback]).toEqual(["order", cached.has(model), []]);
       expect(row).toMatchObject(unused);
     }
+  });
+
+  test("has the time of plain answers and that of streams apart", async () => {
+    const model = "openai/gpt-5.6-sol";
+    const times = async (): Promise<Json[]> =>
+      (await list(`?model=${model}`)).slice(0, 1).map(({ latency_ms, plain_ms }) => [latency_ms, plain_ms]);
+    const body = { model, messages: [{ role: "user", content: "Hi" }], max_tokens: 20 };
+    expect((await gateway.chat(body)).status).toBe(200);
+    expect(await times()).toEqual([[null, expect.any(Number)]]);
+    const [[, plainMs]] = await times();
+    double.handle(() => chatStreamAnswer({ words: ["a"] }));
+    await (await gateway.chat({ ...body, stream: true })).text();
+    expect(await times()).toEqual([[expect.any(Number), plainMs]]);
   });
 
   test("can be asked for by model and provider, and refuses names that there are not", async () => {

@@ -367,6 +367,38 @@ describe("bounds of retrying", () => {
   });
 });
 
+test("by latency, plain requests go by whole answers and streams by their first content", async () => {
+  const byLatency = settings("      by: latency").replace("routing:", "routing:\n  breaker_failures: 0");
+  const other = await startGateway({ settings: byLatency, environment: ENVIRONMENT, clock });
+  let broken: UpstreamDouble | undefined;
+  const answersAfter = (server: UpstreamDouble, plainMs: number, contentMs: number): void =>
+    server.handle(async (request): Promise<Answer> => {
+      if (server === broken) return jsonAnswer(503, {});
+      const isStream = (request.json() as Json).stream === true;
+      await clock.advance(isStream ? contentMs : plainMs);
+      return isStream ? GOOD_STREAM : GOOD;
+    });
+  answersAfter(first, 9_000, 100);
+  answersAfter(second, 3_000, 5_000);
+  const ask = async (stream: boolean): Promise<void> => {
+    const response = await other.chat({ ...BODY, stream });
+    expect([response.status, (await response.text()).includes("Hello.")]).toEqual([200, true]);
+    await other.settled();
+  };
+  // Each serves one of each kind.
+  for (const stream of [false, true]) for (broken of [first, second]) await ask(stream);
+  broken = undefined;
+  for (const [stream, server] of [
+    [false, second],
+    [true, first],
+  ] as const) {
+    const before = server.requests.length;
+    for (let i = 0; i < 3; i += 1) await ask(stream);
+    expect([stream, server.requests.length - before]).toEqual([stream, 3]);
+  }
+  await other.close();
+});
+
 describe("another model serves", () => {
   test("that the caller names: the dearest is held, the one that served is charged and named", async () => {
     first.handle(() => jsonAnswer(503, {}));

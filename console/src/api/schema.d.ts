@@ -7196,8 +7196,10 @@ export interface operations {
                             until: number | null;
                             /** @description Of the credential, in a row */
                             failures: number;
-                            /** @description Of late, until the first byte, or until an image or a video was made; null without a recent one */
+                            /** @description Of late, until the first content of a stream, or until an image or a video was made; null without a recent one */
                             latency_ms: number | null;
+                            /** @description The same of answers that are not streamed, until they were whole */
+                            plain_ms: number | null;
                             /** @description Since the start of this process */
                             calls: number;
                             failed: number;

@@ -27,6 +27,7 @@ export interface RouteView {
   readonly until: number | null;
   readonly failures: number;
   readonly latency_ms: number | null;
+  readonly plain_ms: number | null;
   readonly calls: number;
   readonly failed: number;
   readonly last_failure: {
@@ -125,6 +126,7 @@ function viewOf({ model, route, credential }: OfferedWay, way: WaySnapshot): Rou
     until: inSeconds(way.untilMs),
     failures: way.failures,
     latency_ms: way.latencyMs,
+    plain_ms: way.plainMs,
     calls: way.calls,
     failed: way.failed,
     last_failure: failureOf(way),

@@ -60,7 +60,7 @@ export async function embed(relay: RelayServices, input: EmbedInput): Promise<Em
     const { model, warnings } = findModel(offer.catalog, caller, request.model, "embedding");
     const by = orderAsked(caller, input.headers);
     const ways = embeddingWays(offer, model);
-    const ordered = services.routing.order(ways, model, { by });
+    const ordered = services.routing.order(ways, model, { by, isPlain: true });
     const first = ways[0]?.route;
     return { request, warnings, ...admitByAny(model, { ordered, first }, request, services.clock.nowMs()) };
   });

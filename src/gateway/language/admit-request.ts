@@ -44,6 +44,8 @@ interface Choice {
   readonly stickyKey: number | undefined;
   /** The order that the caller asked for. */
   readonly by: RouteOrder | undefined;
+  /** The answer is not streamed. */
+  readonly isPlain: boolean;
 }
 
 /** Everything that nobody outside is asked for. Rejects with a 400, a 429, or a 503 where no provider can be asked. */
@@ -64,7 +66,8 @@ export async function admitRequest(services: RelayServices, input: RelayInput): 
     const reading = services.reader.readRequest(compacts ? COMPACTING : READINGS[format], wire, body, terms);
     request = reading instanceof Promise ? await reading : reading;
     if (request.state?.names !== undefined) request = await withNamed(services.kept, caller, request, memory);
-    const legs = await admitLegs({ services, input, offer, request, choice: { by, stickyKey } });
+    const choice = { by, stickyKey, isPlain: !request.stream };
+    const legs = await admitLegs({ services, input, offer, request, choice });
     [leg] = legs;
     const { admission } = leg;
     record.note({ model: admission.model.id, provider: admission.provider.id });

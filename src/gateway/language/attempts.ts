@@ -68,8 +68,8 @@ export interface Attempts<Prepared> {
    * before it.
    */
   next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined>;
-  /** The answer of the present way has begun. */
-  answered(): void;
+  /** The answer of the present way has begun, or was read whole where it `isPlain`. */
+  answered(isPlain?: boolean): void;
   /** The request has ended: well, or with an `error` that ended its last attempt. */
   end(error?: Error, answer?: Answered): void;
 }
@@ -169,7 +169,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     return this.#goOn([{ way: candidate.way, prepare: () => prepared }]);
   }
 
-  answered(): void {
+  answered(isPlain = false): void {
     this.#hasAnswer = true;
     if (this.#stickyKey !== undefined && this.#current !== undefined)
       this.#routing.served(this.#stickyKey, this.#current.candidate.way.key);
@@ -177,7 +177,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     this.#candidates = [];
     this.#tried = [];
     this.#current = undefined;
-    this.#place?.answered(this.#clock.steadyMs() - this.#startedMs);
+    this.#place?.answered(this.#clock.steadyMs() - this.#startedMs, isPlain);
   }
 
   end(error?: Error, answer?: Answered): void {

@@ -240,7 +240,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   }
 
   sawAnswer(): void {
-    this.#tries.answered();
+    this.#tries.answered(this.#answered?.stream === false);
     this.#parts.memory.hold(keptByCall(this.#prepared?.length ?? 0));
     this.#letGo();
   }

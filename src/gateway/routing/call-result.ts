@@ -2,10 +2,17 @@ import type { CallEnd } from "./breaker.ts";
 
 /** How a call ended, for the account of whom. */
 export type CallResult =
-  | { readonly kind: "ok"; readonly firstByteMs?: number }
+  | GoodCall
   /** It says nothing of the way: the client left, or sent what cannot be served. */
   | { readonly kind: "neutral" }
   | FailedCall;
+
+export interface GoodCall {
+  readonly kind: "ok";
+  /** Until the first content of a stream, or until a plain answer was whole. */
+  readonly tookMs?: number;
+  readonly isPlain?: boolean;
+}
 
 export interface FailedCall {
   readonly kind: "failed";

@@ -108,7 +108,7 @@ describe("an answer that has begun", () => {
     place.answered(300);
     expect([states()[0], health.look(WAY).latencyMs, health.look(WAY).underWay]).toEqual(["healthy", 300, 1]);
     await clock.advance(400_000);
-    place.end({ kind: "ok", firstByteMs: 9 });
+    place.end({ kind: "ok", tookMs: 9 });
     expect([health.look(WAY).latencyMs, health.look(WAY).underWay]).toEqual([undefined, 0]);
   });
 
@@ -209,7 +209,7 @@ test("a model that a provider does not know cools there for a minute, then longe
 });
 
 describe("the latency of a route", () => {
-  const ok = (firstByteMs: number): CallResult => ({ kind: "ok", firstByteMs });
+  const ok = (tookMs: number): CallResult => ({ kind: "ok", tookMs });
 
   test("follows its last calls, by whichever credential, and no other route's", () => {
     const { call, health } = healthOf();
@@ -233,6 +233,19 @@ describe("the latency of a route", () => {
     expect(health.look(WAY).latencyMs).toBe(10);
   });
 
+  test("of plain answers is a figure of its own, by whichever credential", async () => {
+    const { begin, clock, health } = healthOf();
+    begin(WAY).answered(300);
+    begin(WAY).answered(9_000, true);
+    begin({ ...WAY, credential: "K2" }).answered(14_000, true);
+    expect(health.look(WAY)).toMatchObject({ latencyMs: 300, plainMs: 10_000 });
+    expect(health.snapshot()[0]).toMatchObject({ latencyMs: 300, plainMs: 10_000 });
+    await clock.advance(200_000);
+    begin(WAY).answered(400);
+    await clock.advance(100_001);
+    expect(health.look(WAY)).toMatchObject({ latencyMs: 320, plainMs: undefined });
+  });
+
   test("of images and videos is how long they take to be made, and is not that of the same provider's chats", () => {
     const { health } = healthOf();
     const way: WayKey = { ...WAY, media: true };
@@ -253,7 +266,7 @@ test("a snapshot has every way of the offer, with its state and its last failure
   const { call, clock, health } = healthOf();
   clock.jump(3_600_000);
   const failedAtMs = clock.nowMs();
-  call(WAY, { kind: "ok", firstByteMs: 80.4 });
+  call(WAY, { kind: "ok", tookMs: 80.4 });
   call(WAY, { ...LIMITED, retryAfterMs: 5_000 });
   call({ ...WAY, credential: "K2" }, REFUSED);
   call({ ...WAY, provider: "q" }, { kind: "neutral" });
@@ -263,6 +276,7 @@ test("a snapshot has every way of the offer, with its state and its last failure
     untilMs: null,
     failures: 0,
     latencyMs: null,
+    plainMs: null,
     calls: 0,
     failed: 0,
   } as const;
@@ -273,6 +287,7 @@ test("a snapshot has every way of the offer, with its state and its last failure
       untilMs: failedAtMs + 5_000,
       failures: 0,
       latencyMs: 80,
+      plainMs: null,
       calls: 2,
       failed: 1,
       lastFailure: { reason: "rate_limited", status: 429, atMs: failedAtMs },
@@ -284,6 +299,7 @@ test("a snapshot has every way of the offer, with its state and its last failure
       untilMs: failedAtMs + 10_000,
       failures: 1,
       latencyMs: 80,
+      plainMs: null,
       calls: 1,
       failed: 1,
       lastFailure: { reason: "credential_refused", status: 401, atMs: failedAtMs },

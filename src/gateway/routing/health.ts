@@ -2,7 +2,7 @@ import type { Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { type CallBounds, createCallUse } from "./bounds.ts";
 import { createBreaker } from "./breaker.ts";
-import { type CallResult, endOf, type FailedCall } from "./call-result.ts";
+import { type CallResult, endOf, type FailedCall, type GoodCall } from "./call-result.ts";
 import { createLatency } from "./latency.ts";
 import { createPause, type PauseLengths } from "./pause.ts";
 import type { RoutingSettings } from "./settings.ts";
@@ -14,8 +14,11 @@ export type State = (typeof STATES)[number];
 
 /** A call's place. */
 export interface Place {
-  /** An answer has begun well, so many milliseconds after the call. The place stays taken until its end. */
-  answered(firstByteMs: number): void;
+  /**
+   * The first content of a stream has come, or a plain answer whole, so many milliseconds after the call. The place stays
+   * taken until its end.
+   */
+  answered(tookMs: number, isPlain?: boolean): void;
   /** The call has ended. Only the first call has an effect. */
   end(result: CallResult): void;
 }
@@ -32,8 +35,10 @@ export interface Standing {
   readonly state: State;
   /** How long until a call may be tried, bounds aside; 0 is now, and of a half-open breaker too. */
   readonly waitMs: number;
-  /** Of late, until the first byte, or until an image or a video was made; `undefined` without a recent one. */
+  /** Of late, until a stream's first content, or until an image or a video was made; `undefined` without a recent one. */
   readonly latencyMs: number | undefined;
+  /** Of late, until a plain answer was read whole. */
+  readonly plainMs: number | undefined;
   /** Calls with the credential. */
   readonly underWay: number;
   /** Larger for a credential that was used later; 0 for one that never was. */
@@ -48,6 +53,7 @@ export interface WaySnapshot extends WayKey {
   /** Of the credential, in a row. */
   readonly failures: number;
   readonly latencyMs: number | null;
+  readonly plainMs: number | null;
   /** Since the start of the process. */
   readonly calls: number;
   readonly failed: number;
@@ -101,6 +107,8 @@ const OPERATORS: ReadonlySet<string> = new Set(["credential_refused", "model_unk
 class RouteHealth {
   readonly pause = createPause();
   readonly latency = createLatency();
+  /** A plain answer takes as long as a whole stream: one figure of both would compare routes by their mix of requests. */
+  readonly plain = createLatency();
 }
 
 /** A credential of a provider. */
@@ -199,6 +207,7 @@ class ProcessHealth implements Health {
       state: this.#isHeeded() ? way.state(nowMs) : "healthy",
       waitMs: this.#waitMs(way, nowMs),
       latencyMs: way.route.latency.ofLateMs(nowMs),
+      plainMs: way.route.plain.ofLateMs(nowMs),
       underWay: use.underWay,
       lastUse,
     };
@@ -242,13 +251,13 @@ class ProcessHealth implements Health {
     const way = this.#way(key);
     const { breaker } = way.credential;
     const untilMs = Math.max(breaker.isOpen ? breaker.untilMs : 0, way.pausedUntilMs());
-    const latencyMs = way.route.latency.ofLateMs(nowMs);
     return {
       ...key,
       state: this.#isHeeded() ? way.state(nowMs) : "healthy",
       untilMs: this.#isHeeded() && untilMs > nowMs ? untilMs - aheadMs : null,
       failures: breaker.failures,
-      latencyMs: latencyMs === undefined ? null : Math.round(latencyMs),
+      latencyMs: rounded(way.route.latency.ofLateMs(nowMs)),
+      plainMs: rounded(way.route.plain.ofLateMs(nowMs)),
       calls: way.calls,
       failed: way.failed,
       lastFailure: later(way.lastFailure, way.credential.lastFailure),
@@ -303,6 +312,10 @@ class ProcessHealth implements Health {
   }
 }
 
+function rounded(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.round(ms);
+}
+
 function later(a: LastFailure | null, b: LastFailure | null): LastFailure | null {
   return a === null || (b !== null && b.atMs > a.atMs) ? b : a;
 }
@@ -335,10 +348,10 @@ class OpenPlace implements Place {
     this.#routeBegan = way.route.pause.count;
   }
 
-  answered(firstByteMs: number): void {
+  answered(tookMs: number, isPlain = false): void {
     if (this.#hasAnswer || this.#hasEnded) return;
     this.#hasAnswer = true;
-    this.#learn({ kind: "ok", firstByteMs });
+    this.#learn({ kind: "ok", tookMs, isPlain });
   }
 
   end(result: CallResult): void {
@@ -354,13 +367,13 @@ class OpenPlace implements Place {
     const nowMs = clock.steadyMs();
     const { breaker } = this.#way.credential;
     breaker.end(this.#began, endOf(result), nowMs, { settings: settings(), random });
-    if (result.kind === "ok") this.#succeeded(nowMs, result.firstByteMs);
+    if (result.kind === "ok") this.#succeeded(nowMs, result);
     if (result.kind === "failed") this.#failed(nowMs, result);
   }
 
-  #succeeded(nowMs: number, firstByteMs: number | undefined): void {
+  #succeeded(nowMs: number, { tookMs, isPlain }: GoodCall): void {
     const { pause, route } = this.#way;
-    if (firstByteMs !== undefined) route.latency.sample(nowMs, firstByteMs);
+    if (tookMs !== undefined) (isPlain === true ? route.plain : route.latency).sample(nowMs, tookMs);
     if (this.#wayBegan === pause.count) pause.reset();
     if (this.#routeBegan === route.pause.count) route.pause.reset();
   }

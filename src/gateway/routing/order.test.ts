@@ -40,6 +40,7 @@ function orderOf({ seed = 1 } = {}) {
         state: "healthy",
         waitMs: 0,
         latencyMs: undefined,
+        plainMs: undefined,
         underWay: 0,
         lastUse: 0,
         ...standings.get(provider),
@@ -245,6 +246,33 @@ describe("by latency", () => {
     standings.set("c", { latencyMs: 200 });
     expect(firsts(200, () => providers("latency", waysOf(ABC)))).toEqual({ b: 200 });
     expect(providers("latency", waysOf(ABC))).toBe("bca");
+  });
+
+  test("plain requests go by whole answers, streams by their first content", () => {
+    const { standings, providers } = orderOf();
+    standings.set("a", { latencyMs: 100, plainMs: 9_000 });
+    standings.set("b", { latencyMs: 300, plainMs: 3_000 });
+    standings.set("c", { latencyMs: 200, plainMs: 6_000 });
+    expect(providers("latency", waysOf(ABC))).toBe("acb");
+    expect(providers("latency", waysOf(ABC), { isPlain: true })).toBe("bca");
+  });
+
+  test("a way that has answered the other kind alone is not known, and not compared with the others", () => {
+    const { standings, providers } = orderOf();
+    standings.set("a", { latencyMs: 100 });
+    standings.set("b", { plainMs: 3_000 });
+    const counts = firsts(5_000, () => providers("latency", waysOf(ABC), { isPlain: true }));
+    expect(counts.b).toBeWithin(4_430, 4_570);
+  });
+
+  test("while no way has given an answer of that kind, the other kind tells", () => {
+    const { standings, providers } = orderOf();
+    for (const figure of ["latencyMs", "plainMs"] as const) {
+      standings.set("a", { [figure]: 300 });
+      standings.set("b", { [figure]: 100 });
+      standings.set("c", { [figure]: 200 });
+      for (const isPlain of [false, true]) expect(providers("latency", waysOf(ABC), { isPlain })).toBe("bca");
+    }
   });
 
   test("one request in ten tries a way whose latency is not known; the others try it last", () => {

@@ -25,6 +25,8 @@ export interface OrderTerms {
   readonly stickyKey?: number | undefined;
   /** The order by weight is the same for the same whole number; absent: it is drawn anew each time. */
   readonly drawKey?: number | undefined;
+  /** The answer is to come whole, so that the time of whole answers counts; absent: it is streamed, or a task. */
+  readonly isPlain?: boolean;
   /** What a route costs; absent: as language models do. */
   readonly costOf?: (route: Pick<Route, "cost">) => number;
 }
@@ -121,7 +123,7 @@ class RememberingOrder implements WayOrder {
   /** How good the route of each way is, by the operator's order; less is better. */
   #scores(
     ways: readonly Way[],
-    { routing: { by }, model, drawKey, costOf }: Ordering,
+    { routing: { by }, model, drawKey, costOf, isPlain = false }: Ordering,
     { key, standings }: { readonly key: number | undefined; readonly standings: readonly Standing[] },
   ): readonly number[] {
     const { clock, random } = this.#parts;
@@ -137,12 +139,21 @@ class RememberingOrder implements WayOrder {
       return ways.map(({ route }) => (costOf ?? typical)(route));
     }
     if (by === "latency") {
-      const isMixed = new Set(standings.map(({ latencyMs }) => latencyMs === undefined)).size > 1;
+      const known = latenciesOf(standings, isPlain);
+      const isMixed = new Set(known.map((ms) => ms === undefined)).size > 1;
       const unknown = isMixed && fraction(random) < EXPLORED ? -1 : Number.MAX_VALUE;
-      return standings.map(({ latencyMs }) => latencyMs ?? unknown);
+      return known.map((ms) => ms ?? unknown);
     }
     return ways.map(() => 0);
   }
+}
+
+/** Of one kind of answer, since only these compare: of the kind that is asked for, where any way has given such. */
+function latenciesOf(standings: readonly Standing[], isPlain: boolean): readonly (number | undefined)[] {
+  const plain = standings.map(({ plainMs }) => plainMs);
+  const streamed = standings.map(({ latencyMs }) => latencyMs);
+  const [own, other] = isPlain ? [plain, streamed] : [streamed, plain];
+  return own.some((ms) => ms !== undefined) ? own : other;
 }
 
 function isSameWay(a: WayKey, b: WayKey): boolean {

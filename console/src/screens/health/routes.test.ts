@@ -18,6 +18,7 @@ function route(model: string, over: Partial<Route> = {}): Route {
     until: null,
     failures: 0,
     latency_ms: null,
+    plain_ms: null,
     calls: 0,
     failed: 0,
     last_failure: null,

@@ -30,7 +30,10 @@ const RouteSchema = Type.Object(
     failures: Type.Integer({ description: "Of the credential, in a row" }),
     latency_ms: Type.Union([Type.Integer(), OrNull], {
       description:
-        "Of late, until the first byte, or until an image or a video was made; null without a recent one",
+        "Of late, until the first content of a stream, or until an image or a video was made; null without a recent one",
+    }),
+    plain_ms: Type.Union([Type.Integer(), OrNull], {
+      description: "The same of answers that are not streamed, until they were whole",
     }),
     calls: Type.Integer({ description: "Since the start of this process" }),
     failed: Type.Integer(),

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
-import { sseAnswer } from "../upstream/answer.ts";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
 import { afterEvent } from "../upstream/cuts.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
@@ -7,7 +7,7 @@ import { endlessBody, gateAt, stallAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
 import { openRawClient } from "../upstream/raw-client.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
-import { startGateway, streamEvents, type TestGateway } from "../gateway/gateway.ts";
+import { type Json, startGateway, streamEvents, type TestGateway } from "../gateway/gateway.ts";
 
 // Every limit on time, by a clock that only the test moves.
 
@@ -101,6 +101,86 @@ for (const { name, at, afterMs, free } of silent) {
     await gateway.settled();
   });
 }
+
+describe("two attempts have the time of one request", () => {
+  let other: TestGateway;
+  let second: UpstreamDouble;
+  beforeEach(async () => {
+    second = await startUpstreamDouble();
+    const provider = (server: UpstreamDouble, models: readonly object[]) => ({
+      base_url: `${server.url}/v1`,
+      api_key: "sk-0123456789",
+      models,
+    });
+    const model = { id: "t/m", upstream_id: "m", max_output: 100, prices: { input: 1, output: 2 } };
+    const settings = {
+      providers: { one: provider(double, [model]), two: provider(second, [{ ...model, id: "t/other" }]) },
+      routing: {
+        models: { "t/m": { routes: [{ provider: "one" }, { provider: "two", upstream_id: "m" }] } },
+      },
+      timeouts: { first_byte_seconds: 120, idle_seconds: 550, content_idle_seconds: 550 },
+    };
+    other = await startGateway({ settings: JSON.stringify(settings), clock });
+  });
+  afterEach(async () => {
+    await other.close();
+    await second.close();
+  });
+
+  const plain = (): Answer => stallAt(chatAnswer({ usage: USAGE }), "start");
+  const cases = [
+    { name: "a plain answer", stream: false, faultMs: 400_000, limitMs: 600_000, stalled: plain },
+    {
+      name: "the first byte of a stream",
+      stream: true,
+      faultMs: 80_000,
+      limitMs: 120_000,
+      stalled: () => stallAt(sseAnswer(events), "start"),
+    },
+    {
+      name: "a whole stream",
+      stream: true,
+      faultMs: 100_000,
+      limitMs: 600_000,
+      stalled: () => stallAt(sseAnswer(events), afterEvent(events, 2)),
+    },
+  ] as const;
+  for (const { name, stream, faultMs, limitMs, stalled } of cases)
+    test(`${name} has its limit from the first of them on, which a fault ended`, async () => {
+      const { promise, resolve } = Promise.withResolvers<Answer>();
+      double.handle(() => promise);
+      second.handle(stalled);
+      let isOver = false;
+      const asked = other.chat({ ...body, model: "t/m", stream }).then(async (response) => {
+        const text = await response.text();
+        isOver = true;
+        return { status: response.status, text };
+      });
+      await double.waitForRequest(1);
+      await clock.advance(faultMs);
+      resolve(jsonAnswer(503, {}));
+      const request = await second.waitForRequest(1);
+      await clock.advance(limitMs - faultMs - 5_000);
+      await Bun.sleep(20);
+      expect(isOver).toBe(false);
+      await clock.advance(5_000);
+      const { status, text } = await asked;
+      expect(status).toBe(stream ? 200 : 504);
+      expect(text).toContain('"timeout_error"');
+      await second.waitForClientGone(request);
+      await other.settled();
+      const [row] = (await other.admin("GET", "/requests?limit=1")).json.data;
+      expect([row.outcome, row.attempts.length, row.credit > 0]).toEqual([
+        "timeout_error",
+        2,
+        name === "a whole stream",
+      ]);
+      const sent = row.attempts.map(({ status }: Json) => status);
+      expect(sent[0]).toBe(503);
+      expect((await other.admin("GET", "/audit")).json.ok).toBe(true);
+      expect((await other.admin("GET", "/accounts")).json.data.map(({ held }: Json) => held)).toEqual([0]);
+    });
+});
 
 test("a client that takes nothing for a minute is left behind: upstream is stopped, its connection ends unfinished", async () => {
   const filler = new TextEncoder().encode(

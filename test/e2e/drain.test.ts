@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FORMAT_CLIENTS, type FormatClient, jsonEvents, streamedBody } from "../gateway/format-clients.ts";
@@ -11,6 +11,7 @@ import { afterEvent } from "../upstream/cuts.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { gateAt } from "../upstream/faults.ts";
 import { createGate, type Gate } from "../upstream/gate.ts";
+import { openRawClient } from "../upstream/raw-client.ts";
 
 // How a process ends while a stream of each format and a plain request are under way.
 
@@ -20,6 +21,7 @@ beforeAll(async () => void (double = await startUpstreamDouble()));
 afterAll(() => double.close());
 
 const MODEL = "local/m";
+const FORMATS = Object.keys(FORMAT_CLIENTS).length;
 const STREAM = chatStream({ words: ["Hello", " there."] });
 
 /** What a client was told of its stream. */
@@ -84,6 +86,13 @@ async function booksAfter(): Promise<Json> {
   };
 }
 
+/** Resolves once so many requests are under way, beside the one that asks. */
+async function inFlight(url: string, count: number): Promise<void> {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+  const wanted = `switchyard_requests_in_flight ${count + 1}\n`;
+  while (!(await (await fetch(`${url}/metrics`, { headers })).text()).includes(wanted)) await Bun.sleep(5);
+}
+
 /** Resolves once the gateway takes no connection any more. */
 async function listenerClosed(url: string): Promise<void> {
   const isOpen = (): Promise<boolean> =>
@@ -137,4 +146,75 @@ test("a second signal during the drain ends the process at once, and the next on
   expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   const { ok, held } = await booksAfter();
   expect([ok, held]).toEqual([true, [0]]);
+});
+
+describe("a request whose body is half sent at the signal", () => {
+  const BODY = JSON.stringify({ ...FORMAT_CLIENTS.chat_completions.body, model: MODEL });
+  const HALF = BODY.length / 2;
+
+  /** A gateway that has read the head of such a request. */
+  async function openHalf(environment: Readonly<Record<string, string>>, gate: Gate) {
+    const busy = await openBusy(environment, gate);
+    const client = await openRawClient(busy.url);
+    client.send(
+      [
+        "POST /api/v1/chat/completions HTTP/1.1",
+        "host: x",
+        `authorization: Bearer ${keyOf(busy.gateway)}`,
+        "content-type: application/json",
+        `content-length: ${BODY.length}`,
+        "",
+        BODY.slice(0, HALF),
+      ].join("\r\n"),
+    );
+    await inFlight(busy.url, FORMATS + 2);
+    return { ...busy, client };
+  }
+
+  test("is served within the drain time, and charged once", async () => {
+    const gate = createGate();
+    const { gateway, url, told, plain, client } = await openHalf({}, gate);
+    gateway.child.kill("SIGTERM");
+    await listenerClosed(url);
+    client.send(BODY.slice(HALF));
+    await double.waitForRequest(FORMATS + 2);
+    gate.release();
+    const text = await client.waitFor("Hello there.");
+    expect(text).toStartWith("HTTP/1.1 200 ");
+    await Promise.all([told, plain]);
+    expect(await gateway.exited()).toBe(0);
+    expect(await booksAfter()).toEqual({
+      ok: true,
+      held: [0],
+      outcomes: Array(FORMATS + 2).fill("completed"),
+    });
+  });
+
+  test("and whose rest comes after the drain time is a 503, and calls no provider", async () => {
+    const { gateway, told, client } = await openHalf({ SHUTDOWN_DRAIN_SECONDS: "0.3" }, createGate());
+    gateway.child.kill("SIGTERM");
+    await told;
+    client.send(BODY.slice(HALF));
+    const text = await client.waitFor("The gateway is shutting down.");
+    expect(text).toStartWith("HTTP/1.1 503 ");
+    expect(text).toContain("retry-after: 1");
+    expect(await gateway.exited()).toBe(0);
+    expect(double.requests).toHaveLength(FORMATS + 1);
+    const { ok, held } = await booksAfter();
+    expect([ok, held]).toEqual([true, [0]]);
+  });
+
+  test("and whose rest never comes does not keep the process, and leaves no hold", async () => {
+    const { gateway, client } = await openHalf({ SHUTDOWN_DRAIN_SECONDS: "0.3" }, createGate());
+    const beganMs = performance.now();
+    expect(await stopped(gateway)).toBe(0);
+    // The runtime closes what is left, and sends no answer to a request that has not come.
+    expect([await client.ended(), client.received().length]).toEqual(["fin", 0]);
+    expect(performance.now() - beganMs).toBeLessThan(10_000);
+    expect(await booksAfter()).toEqual({
+      ok: true,
+      held: [0],
+      outcomes: Array(FORMATS + 1).fill("overloaded_error"),
+    });
+  });
 });

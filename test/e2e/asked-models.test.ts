@@ -95,6 +95,56 @@ describe("a relay with models", () => {
     expect([response.status, models()]).toEqual([200, ["up-one", "up-two"]]);
   });
 
+  describe("has `model` and five more", () => {
+    const contents = [{ role: "user", parts: [{ text: "Hi" }] }];
+    /** A request in a format whose first model is `first`. */
+    const ask = (format: string, first: string, list: readonly string[]): Promise<Response> =>
+      format === "chat completions"
+        ? gateway.chat({ ...BODY, model: first, models: list })
+        : gateway.post(
+            `/api/v1/models/${first}:generateContent`,
+            { contents },
+            { headers: { "x-switchyard-models": list.join(",") } },
+          );
+    const unknown = ["t/no-1", "t/no-2", "t/no-3", "t/no-4"];
+
+    for (const [format, param] of [
+      ["chat completions", "models"],
+      ["generateContent", "x-switchyard-models"],
+    ] as const) {
+      test(`of which the sixth serves where five cannot (${format})`, async () => {
+        const response = await ask(format, "t/no-0", [...unknown, "t/two"]);
+        const answer: Json = await response.json();
+        expect([response.status, answer.model ?? answer.modelVersion]).toEqual([200, "t/two"]);
+        const warning = response.headers.get("warning") ?? "";
+        for (const name of ["t/no-0", ...unknown]) expect(warning).toContain(`${name} cannot serve`);
+        expect(models()).toEqual(["up-two"]);
+      });
+
+      test(`and no sixth in the list, though it were \`model\` again (${format})`, async () => {
+        const response = await ask(format, "t/two", [...unknown, "t/one", "t/two"]);
+        const { error }: Json = await response.json();
+        expect([response.status, error.param ?? error.message]).toEqual([
+          400,
+          expect.stringContaining(param),
+        ]);
+        expect(models()).toEqual([]);
+      });
+    }
+
+    test("of which three are asked where each fails", async () => {
+      broken = ["up-one", "up-two", "up-three", "up-claude", "up-gpt"];
+      const response = await ask("chat completions", "t/three", [
+        "t/one",
+        "t/two",
+        "t/claude",
+        "t/gpt",
+        "one",
+      ]);
+      expect([response.status, models()]).toEqual([503, ["up-three", "up-one", "up-two"]]);
+    });
+  });
+
   test("whose body is read on a thread goes on with the next one, by the caller's word and by the operator's", async () => {
     const content = "word ".repeat(40_000);
     const messages = [{ role: "user", content }];

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Fields } from "./field.ts";
 import { atMost, type JsonSchema, type ParameterFacts } from "./parameter.ts";
 
-/** Models of one request at most. */
+/** The longest list of models in a request; `model` beside it is one more. */
 export const MOST_MODELS = 5;
 
 /** Fields that more than one format has, as far as they are the same there. */

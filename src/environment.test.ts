@@ -64,6 +64,7 @@ describe("a variable at fault is one sentence that names it", () => {
     { METRICS_LISTEN: "::1:9464" },
     { METRICS_LISTEN: "http://127.0.0.1:9464" },
     { METRICS_LISTEN: "127.0.0.1:9464/metrics" },
+    { SWITCHYARD_WARM_UP: "later" },
     { SHUTDOWN_DELAY_SECONDS: "soon" },
     { SHUTDOWN_DELAY_SECONDS: "-1" },
     { SHUTDOWN_DELAY_SECONDS: "601" },
@@ -133,6 +134,11 @@ describe("a variable at fault is one sentence that names it", () => {
     expect(readConfig({}, "/x")).toMatchObject({ shutdownDelayMs: 5_000, shutdownDrainMs: 60_000 });
     const none = { SHUTDOWN_DELAY_SECONDS: "0", SHUTDOWN_DRAIN_SECONDS: "0" };
     expect(readConfig(none, "/x")).toMatchObject({ shutdownDelayMs: 0, shutdownDrainMs: 0 });
+  });
+
+  test("a process is warmed unless SWITCHYARD_WARM_UP is off", () => {
+    const read = (text: string) => readConfig({ SWITCHYARD_WARM_UP: text }, "/x").warmUp;
+    expect(["", "on", "off"].map(read)).toEqual([true, true, false]);
   });
 
   test("METRICS_LISTEN is a host or an address with a port, and nowhere when nothing is said", () => {

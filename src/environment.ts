@@ -23,6 +23,8 @@ export interface Config {
   /** `auto`: until a provider was ever set, on SQLite; `on`: for models that no live provider serves. */
   readonly sandbox: SandboxMode;
   readonly settingsFile: string;
+  /** Whether a new process runs made-up calls while it is idle, so that the first real ones are fast. */
+  readonly warmUp: boolean;
   /** How long `readyz` is 503 before a SIGTERM closes the listener. */
   readonly shutdownDelayMs: number;
   /** How long requests under way may take once the listener is closed. */
@@ -89,6 +91,9 @@ export function readConfig(environment: Environment, folder: string): Config {
   const sandbox = value("SWITCHYARD_SANDBOX") ?? "auto";
   if (!isSandboxMode(sandbox))
     throw new Error(`SWITCHYARD_SANDBOX is "${sandbox}": use ${SANDBOX_MODES.join(", ")}.`);
+  const warmUp = value("SWITCHYARD_WARM_UP") ?? "on";
+  if (warmUp !== "on" && warmUp !== "off")
+    throw new Error(`SWITCHYARD_WARM_UP is "${warmUp}": use on, off.`);
   return Object.freeze({
     host: value("HOST") ?? "127.0.0.1",
     port,
@@ -100,6 +105,7 @@ export function readConfig(environment: Environment, folder: string): Config {
     assets: assetsUrl === undefined ? undefined : readS3Address(assetsUrl, value),
     sandbox,
     settingsFile: value("SWITCHYARD_CONFIG") ?? join(folder, "switchyard.yaml"),
+    warmUp: warmUp === "on",
     shutdownDelayMs: shutdownMs("SHUTDOWN_DELAY_SECONDS", 5, 600),
     shutdownDrainMs: shutdownMs("SHUTDOWN_DRAIN_SECONDS", 60, 3_600),
     connectionsPerAddress: connectionsPerAddress === undefined ? undefined : Number(connectionsPerAddress),

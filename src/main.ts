@@ -96,17 +96,17 @@ async function main(): Promise<void> {
     log,
     say: (text) => void process.stdout.write(`${text}\n`),
   });
-  await warmUp(services, log);
+  if (config.warmUp) await warmUp(services, log);
+  systemClock.setTimer(COLLECTED_MS, unmapIdleCode);
 }
 
-/** Has the code of paid calls compiled before the first of them, and gives back what that and the start needed. */
+/** Has the code of paid calls compiled before the first of them. */
 async function warmUp(services: Services, log: Log): Promise<void> {
   try {
     await services.warmUp();
   } catch (error) {
     log.warn("the warming failed: the first requests take longer", { error: describeError(error) });
   }
-  systemClock.setTimer(COLLECTED_MS, unmapIdleCode);
 }
 
 /** The runtime reads this once, at its start: without it, calls beyond 256 would queue unseen. */

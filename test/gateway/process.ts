@@ -31,7 +31,7 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
 
 /**
  * Runs `src/main.ts` on this runtime with `environment` alone, beside what every process needs; with no more descriptors
- * than are said.
+ * than are said. It is not warmed unless `environment` says so: most live for a few seconds.
  */
 export function startProcess(
   environment: Readonly<Record<string, string>>,
@@ -47,6 +47,7 @@ export function startProcess(
       BUN_CONFIG_MAX_HTTP_REQUESTS: "20000",
       PORT: "0",
       SHUTDOWN_DELAY_SECONDS: "0",
+      SWITCHYARD_WARM_UP: "off",
       ...environment,
     },
   });

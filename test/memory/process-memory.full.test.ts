@@ -126,6 +126,7 @@ test.skipIf(process.platform !== "linux")(
       SWITCHYARD_CONFIG: join(folder.path, "switchyard.yaml"),
       OPENAI_API_KEY: "sk-memory",
       OPENAI_BASE_URL: provider.url,
+      SWITCHYARD_WARM_UP: "on",
     });
     ends.push(() => child.kill("SIGKILL"));
     const url = await ready();

@@ -34,7 +34,7 @@ describeOnEngines("a start killed", (engine) => {
       const before = await schemaOf(engine, place);
       let killed = 0;
       // Each start goes as far as the one before, and by so many statements further.
-      for (let nth = 1; ; nth += LONG ? 1 : 9) {
+      for (let nth = 1; ; nth += LONG ? 1 : 19) {
         const gateway = begin(place, { SWITCHYARD_FAILPOINT: `migrate.before_statement:kill:${nth}` });
         if ((await urlUnlessKilled(gateway)) !== undefined) {
           await kill(gateway);

@@ -206,11 +206,9 @@ describe("a request whose body is half sent at the signal", () => {
 
   test("and whose rest never comes does not keep the process, and leaves no hold", async () => {
     const { gateway, client } = await openHalf({ SHUTDOWN_DRAIN_SECONDS: "0.3" }, createGate());
-    const beganMs = performance.now();
     expect(await stopped(gateway)).toBe(0);
     // The runtime closes what is left, and sends no answer to a request that has not come.
     expect([await client.ended(), client.received().length]).toEqual(["fin", 0]);
-    expect(performance.now() - beganMs).toBeLessThan(10_000);
     expect(await booksAfter()).toEqual({
       ok: true,
       held: [0],

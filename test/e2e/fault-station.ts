@@ -3,6 +3,7 @@ import { DEFAULT_ROUTING } from "../../src/gateway/routing/settings.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { FORMAT_CLIENTS, streamedBody } from "../gateway/format-clients.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { LONG } from "../runs.ts";
 import type { Answer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import type { Sleep } from "../upstream/player.ts";
@@ -36,8 +37,16 @@ export interface Case {
   readonly isBothAt?: boolean;
 }
 
-/** A row of a table in each way of asking. */
+/**
+ * A row of a table in each way of asking. Where the large counts are not asked for it is every other way, plain and
+ * streamed in turns, and the row's name says which half: the rows of a table have all of them.
+ */
 export function casesOf(row: string, only?: "plain" | "stream"): readonly Case[] {
+  const first = Buffer.from(row).reduce((sum, byte) => sum + byte, 0);
+  return everyCaseOf(row, only).filter((_one, i) => LONG || (first + i + Math.floor(i / 2)) % 2 === 0);
+}
+
+function everyCaseOf(row: string, only?: "plain" | "stream"): readonly Case[] {
   return ASKED.flatMap(([format, spoken]) =>
     [false, true]
       .filter((stream) => only === undefined || stream === (only === "stream"))

@@ -25,9 +25,9 @@ import type { Json } from "./wire-json.ts";
 recordingsFor("recorded streams");
 
 /** Streams up to this length are cut and ended at every byte. */
-const SHORT_BYTES = LONG ? 20_000 : 1_500;
+const SHORT_BYTES = LONG ? 20_000 : 800;
 /** So many bytes at the end of every stream are places where it ends. */
-const TAIL_BYTES = LONG ? 1_000 : 200;
+const TAIL_BYTES = LONG ? 1_000 : 100;
 
 const FORMATS: readonly CutFormat[] = [
   chatCutFormat,
@@ -49,7 +49,7 @@ describe("any cut of the bytes into reads gives the same answer", () => {
         fc.property(fractions, (at) => {
           expect(runStage(stream, bytes, cutsAt(at, bytes.length))).toEqual(whole);
         }),
-        runsOf(15, 1_000),
+        runsOf(6, 1_000),
       );
     });
 
@@ -87,7 +87,7 @@ describe("a stream that ends early never looks complete", () => {
       else
         fc.assert(
           fc.property(fraction, (at) => check(Math.floor(at * bytes.length))),
-          runsOf(20, 3_000),
+          runsOf(8, 3_000),
         );
       // The end is where it matters most.
       for (let end = Math.max(0, bytes.length - TAIL_BYTES); end <= bytes.length; end += 1) check(end);

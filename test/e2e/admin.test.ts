@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { openForWriting } from "../../src/db/sqlite-file.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
+import { gateAt } from "../upstream/faults.ts";
+import { createGate } from "../upstream/gate.ts";
 import { createFakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, type Json, type TestGateway } from "../gateway/gateway.ts";
 
@@ -119,6 +121,7 @@ test("one key is shown as in the list with what it uses of its limits, and the l
     json: {
       ...row,
       limits_used: { requests_per_minute: null, tokens_per_minute: null, concurrency: null },
+      available: { amount: 0, bound: "balance" },
     },
   });
   expect((await gateway.admin("GET", `/keys?account_id=${account.id}`)).json).toEqual({
@@ -280,6 +283,51 @@ for (const { path, json } of [
   test(`an unknown account at ${path} is a 404`, async () => {
     expect((await gateway.admin("POST", path, json)).status).toBe(404);
   });
+}
+
+test("one key tells what its next request may hold, and whether the balance or the budget bounds it", async () => {
+  const { json: account } = await gateway.admin("POST", "/accounts", { name: "shared" });
+  await gateway.admin("POST", `/accounts/${account.id}/credits`, { amount: 100.3, reason: "r" });
+  const issue = async (name: string): Promise<Json> =>
+    (await gateway.admin("POST", "/keys", { account_id: account.id, name })).json;
+  const [own, other] = [await issue("own"), await issue("other")];
+  const available = async (): Promise<Json> => (await gateway.admin("GET", `/keys/${own.id}`)).json.available;
+  const setBudget = (budget: number | null) => gateway.admin("PATCH", `/keys/${own.id}`, { budget });
+  const ask = async (key: Json): Promise<Json> => {
+    const response = await gateway.chat(body, { headers: { authorization: `Bearer ${key.key}` } });
+    return response.json();
+  };
+  expect(await available()).toEqual({ amount: 100.3, bound: "balance" });
+  await setBudget(100.2);
+  expect(await available()).toEqual({ amount: 100.2, bound: "budget" });
+  await setBudget(100.3);
+  expect(await available()).toEqual({ amount: 100.3, bound: "balance" });
+
+  // What is held counts as gone, in the balance and, where the key itself holds it, in the budget.
+  const gate = createGate();
+  const slow = gateAt(chatAnswer({ words: ["a"] }), "start", gate);
+  double.enqueue(slow, slow);
+  const answers = [ask(own), ask(other)];
+  const rows = async (): Promise<readonly Json[]> =>
+    (await gateway.admin("GET", `/keys?account_id=${account.id}`)).json.data;
+  while ((await rows()).some(({ held }) => held === 0)) await Bun.sleep(1);
+  const [{ held }] = (await rows()) as [Json];
+  const both = (await gateway.admin("GET", `/accounts/${account.id}`)).json.held;
+  expect(both).toBeGreaterThan(held);
+  expect(await available()).toEqual({ amount: rounded(100.3 - both), bound: "balance" });
+  await setBudget(50);
+  expect(await available()).toEqual({ amount: rounded(50 - held), bound: "budget" });
+  gate.release();
+  const [{ credit }] = (await Promise.all(answers)) as [Json, Json];
+  await gateway.settled();
+  expect(await available()).toEqual({ amount: rounded(50 - credit), bound: "budget" });
+  await setBudget(0);
+  expect(await available()).toEqual({ amount: 0, bound: "budget" });
+});
+
+/** To the micro-credit, in which the books count. */
+function rounded(credits: number): number {
+  return Math.round(credits * 1e6) / 1e6;
 }
 
 test("limits of a key are set, shown, changed one by one and taken away", async () => {

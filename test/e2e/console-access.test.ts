@@ -220,8 +220,34 @@ describe("a developer's session", () => {
     expect(whole.json.data.length).toBe(3);
   });
 
+  test("reads what its key may still spend and no other figure of the account", async () => {
+    const { balance } = (await gateway.admin("GET", `/accounts/${gateway.accountId}`)).json;
+    const own = async (): Promise<Json> => (await developer.ask("GET", `/keys/${gateway.keyId}`)).json;
+    expect((await own()).available).toEqual({ amount: balance, bound: "balance" });
+    await gateway.admin("PATCH", `/keys/${gateway.keyId}`, { budget: 7 });
+    const key = await own();
+    expect(key.available).toEqual({ amount: expect.closeTo(7 - key.spent, 6), bound: "budget" });
+    expect(JSON.stringify(key)).not.toContain(String(balance));
+    await gateway.admin("PATCH", `/keys/${gateway.keyId}`, { budget: null });
+    for (const path of [`/accounts/${gateway.accountId}`, "/accounts", "/keys", `/keys/${others[0]?.id}`])
+      expect([path, (await developer.ask("GET", path)).json.data ?? null]).toEqual([path, null]);
+  });
+
+  test("counts its key's usage alone, by whatever it is grouped, without what the operator owes", async () => {
+    for (const interval of ["hour", "day", "all"])
+      for (const by of ["model", "key", "account", "provider", "route", "outcome", "none"]) {
+        const path = `/usage?interval=${interval}&group_by=${by}`;
+        const [whole, own] = [await operator.ask("GET", path), await developer.ask("GET", path)];
+        const counts = (json: Json): number =>
+          json.data.reduce((sum: number, row: Json) => sum + row.requests, 0);
+        expect([path, counts(whole.json), counts(own.json)]).toEqual([path, 3, 1]);
+        expect(own.json.data.map((row: Json) => [row.cost, row.credit_with_cost])).toEqual([[0, 0]]);
+        if (by === "key") expect(own.json.data[0].group).toBe(gateway.keyId);
+      }
+  });
+
   test("may not filter by another key or account", async () => {
-    for (const list of ["/requests", "/tasks"])
+    for (const list of ["/requests", "/tasks", "/usage"])
       for (const { id, account_id } of others) {
         const { status, json } = await developer.ask("GET", `${list}?key_id=${id}`);
         expect([status, json.error.param]).toEqual([400, "key_id"]);

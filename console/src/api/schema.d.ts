@@ -526,7 +526,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One key, and what it uses of its limits */
+        /** One key, what it uses of its limits, and what it may still spend */
         get: operations["getAdminV1KeysId"];
         put?: never;
         post?: never;
@@ -6180,6 +6180,16 @@ export interface operations {
                             requests_per_minute: number | null;
                             tokens_per_minute: number | null;
                             concurrency: number | null;
+                        };
+                        /** @description What its next request may hold: the account's balance less what is held, or what is left of the key's budget */
+                        available: {
+                            /** @description In credits */
+                            amount: number;
+                            /**
+                             * @description Which of the two is less
+                             * @enum {unknown}
+                             */
+                            bound: "balance" | "budget";
                         };
                     };
                 };

@@ -4,6 +4,7 @@ import { GatewayError, quoted } from "../../core/errors.ts";
 import type { KeyLimits } from "../../core/rate-limits.ts";
 import type { Database } from "../../db/schema.ts";
 import type { Keys } from "../../keys/keys.ts";
+import { roomIn } from "../../ledger/decide/holds.ts";
 import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
 import type { StoreReader } from "../store-read.ts";
@@ -36,6 +37,12 @@ export interface KeyView {
   readonly created_at: number;
 }
 
+/** The credit that a live key's next request may hold, and what bounds it: the account's balance or the key's budget. */
+export interface AvailableCredit {
+  readonly amount: number;
+  readonly bound: "balance" | "budget";
+}
+
 /** The members of a new key. */
 export interface KeyRequest {
   readonly accountId: string;
@@ -53,6 +60,7 @@ export interface KeyAdmin {
   /** Keys, oldest first: all of them, or those of one account; as JSON of a page. */
   keys(filter: Pick<Named, "account_id">, page: PageRequest): Promise<Uint8Array>;
   key(id: string): Promise<KeyView>;
+  available(id: string): Promise<AvailableCredit>;
   changeKey(
     id: string,
     change: {
@@ -153,6 +161,25 @@ export function createKeyAdmin({
     },
 
     key,
+
+    async available(id) {
+      const query = database
+        .selectFrom("keys")
+        .innerJoin("accounts", "accounts.id", "keys.account_id")
+        .select(["accounts.id as account", "accounts.balance", "accounts.held as account_held"])
+        .select(["keys.budget", "keys.spent", "keys.held"])
+        .where("keys.id", "=", id);
+      const row = await read(() => query.executeTakeFirst());
+      if (row === undefined) throw notFound("key", id);
+      const beyond = await held();
+      const { free, room } = roomIn(
+        { balance: row.balance, held: row.account_held + (beyond.accounts.get(row.account) ?? 0n) },
+        { budget: row.budget, spent: row.spent, held: row.held + (beyond.keys.get(id) ?? 0n) },
+      );
+      const least = room < free ? room : free;
+      // A budget may be set below what is spent already.
+      return { amount: creditsNumber(least < 0n ? 0n : least), bound: room < free ? "budget" : "balance" };
+    },
 
     keys: ({ account_id: account }, page) =>
       read(async () =>

@@ -3,7 +3,7 @@ import type { Limiter } from "../../limits/limiter.ts";
 import { checkCancelled } from "../media/task.ts";
 import { readStore } from "../store-read.ts";
 import type { AccountView, AccountAdmin } from "./accounts.ts";
-import type { KeyAdmin, KeyView } from "./keys.ts";
+import type { AvailableCredit, KeyAdmin, KeyView } from "./keys.ts";
 import { closeAccount, type ClosingParts } from "./closing.ts";
 import { readStatus, type StatusParts, type StatusView } from "./status.ts";
 import { readTask, type TaskDetail } from "./task.ts";
@@ -13,13 +13,14 @@ import { notFound } from "./views.ts";
 export interface KeyDetail extends KeyView {
   /** What this process has counted in the last minute, and runs now; null where there is no limit. */
   readonly limits_used: KeyView["limits"];
+  readonly available: AvailableCredit;
 }
 
 /** The operator's use cases that need more than the books: tasks and their files, and the whole gateway. */
 export interface Operations {
   /** Closes an account for ever; one that is closed stays so. */
   closeAccount(id: string): Promise<AccountView>;
-  /** A key, and what it uses of its limits. */
+  /** A key, what it uses of its limits, and what it may still spend. */
   key(id: string): Promise<KeyDetail>;
   task(id: string): Promise<TaskDetail>;
   /** Cancels a pending task. Throws a 409 once it has begun, as its client would get. */
@@ -29,7 +30,7 @@ export interface Operations {
 
 /** What they are made of. */
 export interface OperationsParts extends ClosingParts {
-  readonly admin: Pick<AccountAdmin & KeyAdmin, "account" | "key">;
+  readonly admin: Pick<AccountAdmin & KeyAdmin, "account" | "key" | "available">;
   readonly limiter: Pick<Limiter, "usedOf">;
   readonly assets: Pick<Assets, "urlOf">;
   readonly status: StatusParts;
@@ -45,7 +46,7 @@ export function createOperations(parts: OperationsParts): Operations {
     },
 
     async key(id) {
-      const view = await admin.key(id);
+      const [view, available] = await Promise.all([admin.key(id), admin.available(id)]);
       const { requests_per_minute, tokens_per_minute, concurrency } = view.limits;
       const used = limiter.usedOf(id, {
         requestsPerMinute: requests_per_minute,
@@ -59,6 +60,7 @@ export function createOperations(parts: OperationsParts): Operations {
           tokens_per_minute: used.tokensPerMinute,
           concurrency: used.concurrency,
         },
+        available,
       };
     },
 

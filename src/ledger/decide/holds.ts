@@ -87,9 +87,9 @@ export function placeHold({ account, key }: Payer, wanted: Wanted, task: string 
 }
 
 /** The free credit of the account, and what the key's budget leaves; the same where the key has none. */
-function roomIn(
-  account: AccountRow,
-  key: KeyRow,
+export function roomIn(
+  account: Pick<AccountRow, "balance" | "held">,
+  key: Pick<KeyRow, "budget" | "spent" | "held">,
 ): { readonly free: MicroCredits; readonly room: MicroCredits } {
   const free = account.balance - account.held;
   return { free, room: key.budget === null ? free : key.budget - key.spent - key.held };

@@ -59,7 +59,7 @@ export const keyRoutes: readonly Route[] = [
     method: "get",
     path: "/admin/v1/keys/:id",
     access: "admin",
-    summary: "One key, and what it uses of its limits",
+    summary: "One key, what it uses of its limits, and what it may still spend",
     tag: "admin",
     answers: { 200: { description: "The key, without its text", schema: KeyDetailSchema } },
     errors: [404, 503],

@@ -79,6 +79,17 @@ export const KeyDetailSchema = Type.Object(
           "a limit. Each process counts for itself",
       },
     ),
+    available: Type.Object(
+      {
+        amount: Type.Number({ description: "In credits" }),
+        bound: Type.Enum(["balance", "budget"], { description: "Which of the two is less" }),
+      },
+      {
+        description:
+          "What its next request may hold: the account's balance less what is held, or what is left of the " +
+          "key's budget",
+      },
+    ),
   },
   { title: "KeyDetail" },
 );

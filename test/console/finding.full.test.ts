@@ -75,6 +75,27 @@ describeInChromium("a page is found", () => {
     expect(searchOf(page)).toEqual({ range: "7d" });
   });
 
+  desk.story(
+    "with charts that follow the range from what is empty to what is not, and back",
+    async ({ page }) => {
+      await things();
+      const range = page.getByLabel("Range of time");
+      const [chart, top] = ["Requests by model", "Top models"].map((name) =>
+        page.getByRole("region", { name }),
+      );
+      const expectEmpty = async (): Promise<void> => {
+        for (const panel of [chart, top]) await panel?.getByText("Nothing in this range").waitFor();
+      };
+      await page.goto(`${desk.gateway.url}/console/overview?from=1700000000&to=1700086400`);
+      await expectEmpty();
+      await range.selectOption({ label: "Last 7 days" });
+      await chart?.getByRole("figure").waitFor();
+      await top?.getByRole("link").first().waitFor();
+      await page.goBack();
+      await expectEmpty();
+    },
+  );
+
   desk.story("closer: dragging over a chart makes its part the range of the page", async ({ page }) => {
     await things();
     await page.reload();

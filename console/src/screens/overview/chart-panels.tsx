@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/solid-query";
-import { createMemo, type JSX } from "solid-js";
+import { createMemo, type JSX, Show } from "solid-js";
 import { type Series, TimeChart } from "../../design/chart.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, known, Loaded } from "../../design/states.tsx";
@@ -149,12 +149,16 @@ function ChartPanel(
         of={props.of}
         skeleton={<div class={classes(ui.skeleton, styles.chartSkeleton)} aria-hidden="true" />}
       >
-        {() =>
-          props.series.length === 0 ? (
-            <Empty title="Nothing in this range">
-              <p>{props.children}</p>
-            </Empty>
-          ) : (
+        {() => (
+          // `Loaded` calls this once, so a condition outside an element would not follow the data.
+          <Show
+            when={props.series.length > 0}
+            fallback={
+              <Empty title="Nothing in this range">
+                <p>{props.children}</p>
+              </Empty>
+            }
+          >
             <TimeChart
               label={props.title}
               times={stepsOf(props.range, props.step)}
@@ -164,8 +168,8 @@ function ChartPanel(
               {...(props.axisFormat === undefined ? {} : { axisFormat: props.axisFormat })}
               onZoom={props.zoom}
             />
-          )
-        }
+          </Show>
+        )}
       </Loaded>
     </Panel>
   );

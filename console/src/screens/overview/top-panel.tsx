@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
+import { Show } from "solid-js";
 import { Bars } from "../../design/bars.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, known, Loaded } from "../../design/states.tsx";
@@ -43,15 +44,18 @@ export function TopPanel(props: {
   return (
     <Panel title={props.title} actions={<span class={ui.hint}>by spend</span>}>
       <Loaded of={usage}>
-        {(read) =>
-          read().data.length === 0 ? (
-            <Empty title="Nothing in this range">
-              <p>Those that spend the most will be here.</p>
-            </Empty>
-          ) : (
+        {(read) => (
+          <Show
+            when={read().data.length > 0}
+            fallback={
+              <Empty title="Nothing in this range">
+                <p>Those that spend the most will be here.</p>
+              </Empty>
+            }
+          >
             <Bars rows={rows(read().data)} />
-          )
-        }
+          </Show>
+        )}
       </Loaded>
     </Panel>
   );

@@ -179,6 +179,38 @@ describeInChromium("a developer", () => {
   );
 
   desk.story(
+    "sees what the own key has used in a range, and what its next request may hold",
+    async (opened) => {
+      const { page } = opened;
+      await go(page, "settings");
+      const panel = page.getByRole("region", { name: "Your key" });
+      const { available } = await desk.read(`/keys/${own.id}`);
+      expect(available.bound).toBe("budget");
+      const left = panel.getByText(/\(what is left of the budget\)/);
+      expect(await left.locator("..").textContent()).toContain(`${available.amount.toFixed(2)} cr`);
+      for (const title of ["Spend by model, credits", "Requests by model"])
+        await page.getByRole("figure", { name: title }).getByText(MODEL).first().waitFor();
+      expect(await opened.axe()).toEqual([]);
+      await opened.picture("developer-usage");
+
+      // A range in which the key was not used has an empty chart.
+      await page.goto(`${desk.gateway.url}/console/settings?from=1700000000&to=1700086400`);
+      await page
+        .getByRole("region", { name: "Requests by model" })
+        .getByText("Nothing in this range")
+        .waitFor();
+      await page.getByLabel("Range of time").selectOption("7d");
+      await page.getByRole("figure", { name: "Requests by model" }).waitFor();
+
+      await desk.gateway.admin("PATCH", `/keys/${own.id}`, { budget: null });
+      await page.reload();
+      await panel.getByText("(what the account has left)").waitFor();
+      await desk.gateway.admin("PATCH", `/keys/${own.id}`, { budget: 500 });
+    },
+    as,
+  );
+
+  desk.story(
     "is out within five seconds of the key's end, on a page that reads by itself",
     async (opened) => {
       const { page } = opened;

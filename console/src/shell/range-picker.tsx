@@ -9,12 +9,18 @@ import { classes } from "../design/classes.ts";
 
 /** Pages that show a time; on others there is nothing to choose. */
 const TIMED = /\/(?:overview|requests|tasks)$|\/accounts(?:$|\/)|\/keys\/(?!new)/;
+/** Also the settings where they chart the usage of the session's own key. */
+const TIMED_WITH_KEY = /\/settings$/;
 
 /** Chooses the page's range of time, where it has one. */
-export function RangePicker() {
+export function RangePicker(props: {
+  /** Whether the session is that of an API key. */
+  readonly hasKey: boolean;
+}) {
   const location = useLocation();
+  const isTimed = (path: string): boolean => TIMED.test(path) || (props.hasKey && TIMED_WITH_KEY.test(path));
   return (
-    <Show when={TIMED.test(location().pathname)}>
+    <Show when={isTimed(location().pathname)}>
       <Picker />
     </Show>
   );

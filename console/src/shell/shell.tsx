@@ -81,7 +81,7 @@ export function Shell(props: { readonly session: Session }) {
           )}
         </Show>
         <div class={styles.barEnd}>
-          <RangePicker />
+          <RangePicker hasKey={props.session.key !== null} />
           <Button class={classes(styles.searchButton)} onClick={() => setFinding(true)}>
             <Search size={14} aria-label="Go to" />
             <span>Go to…</span>

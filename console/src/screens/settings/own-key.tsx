@@ -1,21 +1,18 @@
-import { read } from "../../api/client.ts";
 import { useQuery } from "@tanstack/solid-query";
 import { Show } from "solid-js";
 import { CopyableId } from "../../design/copy.tsx";
 import { Fact, Facts, Panel } from "../../design/layout.tsx";
 import { Loaded } from "../../design/states.tsx";
 import { Money, Time } from "../../design/values.tsx";
+import ui from "../../design/ui.module.css";
 import { count } from "../../format/numbers.ts";
+import { keyQuery } from "../accounts/reads.ts";
+import type { KeyDetail } from "../accounts/types.ts";
 import styles from "./settings.module.css";
 
 /** What the key of a developer's session may use and spend. */
 export function OwnKeyPanel(props: { readonly id: string; readonly account: string | undefined }) {
-  const key = useQuery(() => ({
-    queryKey: ["keys", props.id],
-    queryFn: ({ signal }: { signal: AbortSignal }) =>
-      read("/admin/v1/keys/{id}", { path: { id: props.id }, signal }),
-    refetchInterval: 15_000,
-  }));
+  const key = useQuery(() => keyQuery(props.id));
   return (
     <Panel title="Your key">
       <Loaded of={key}>
@@ -23,6 +20,10 @@ export function OwnKeyPanel(props: { readonly id: string; readonly account: stri
           <div class={styles.part}>
             <Spent spent={read().spent} budget={read().budget} />
             <Facts>
+              <Fact name="Your next request may hold">
+                <Money credits={read().available.amount} />{" "}
+                <span class={ui.soft}>({BOUND_WORDS[read().available.bound]})</span>
+              </Fact>
               <Fact name="Budget">
                 <Show when={read().budget !== null} fallback="none of its own">
                   <Money credits={read().budget ?? 0} />
@@ -51,6 +52,12 @@ export function OwnKeyPanel(props: { readonly id: string; readonly account: stri
     </Panel>
   );
 }
+
+/** Which of the two bounds what a key may still spend. */
+const BOUND_WORDS: Readonly<Record<KeyDetail["available"]["bound"], string>> = {
+  balance: "what the account has left",
+  budget: "what is left of the budget",
+};
 
 /** What is spent of a budget. */
 export function Spent(props: { readonly spent: number; readonly budget: number | null }) {

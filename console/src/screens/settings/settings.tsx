@@ -8,6 +8,7 @@ import { Time } from "../../design/values.tsx";
 import ui from "../../design/ui.module.css";
 import { chooseTheme, theme, THEMES } from "../../shell/theme.tsx";
 import { OwnKeyPanel } from "./own-key.tsx";
+import { OwnUsage } from "./own-usage.tsx";
 import { PlaygroundPanel } from "./playground.tsx";
 import styles from "./settings.module.css";
 
@@ -23,7 +24,12 @@ export function Settings() {
           {(present) => (
             <>
               <Show when={present().key} fallback={<PlaygroundPanel />}>
-                {(key) => <OwnKeyPanel id={key().id} account={present().account?.name} />}
+                {(key) => (
+                  <>
+                    <OwnKeyPanel id={key().id} account={present().account?.name} />
+                    <OwnUsage id={key().id} />
+                  </>
+                )}
               </Show>
               <ThemePanel />
               <SessionPanel session={present()} />

@@ -97,6 +97,38 @@ describeInChromium("the sign-in", () => {
     await opened.close();
   }, 120_000);
 
+  test("is not left while the gateway is away: the page says so, and leaves it once the gateway is back", async () => {
+    const opened = await desk.openSignedIn();
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/console/settings`);
+    await page.waitForLoadState("networkidle");
+    const note = page.getByRole("alert").filter({ hasText: "You are still signed in." });
+    const buttons = [
+      page.getByRole("banner").getByRole("button", { name: "Sign out" }),
+      page.getByRole("region", { name: "Session" }).getByRole("button", { name: "Sign out" }),
+    ];
+    await page.route(/\/console\/api\/session$/, (route) => route.abort());
+    for (const button of buttons) {
+      await button.click();
+      await note.getByText("The gateway cannot be reached.").waitFor();
+      expect(await opened.axe()).toEqual([]);
+      await opened.picture("sign-out-away");
+      await note.getByRole("button", { name: "Close" }).click();
+      expect(await note.count()).toBe(0);
+    }
+    await buttons[0]?.click();
+    await page.unroute(/\/console\/api\/session$/);
+    await note.getByRole("button", { name: "Try again" }).click();
+    await page.getByLabel("Admin token or API key").waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    expect(opened.faults().filter((fault) => !fault.includes("ERR_FAILED"))).toEqual([]);
+    await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
+    await page.keyboard.press("Enter");
+    await page.getByRole("navigation", { name: "Places" }).waitFor();
+    expect(await note.count()).toBe(0);
+    await opened.close();
+  }, 120_000);
+
   test("is asked for again once a session has ended by itself, and leads back to where the reader was", async () => {
     const opened = await desk.openSignedIn();
     const { page } = opened;

@@ -52,13 +52,27 @@ export async function signIn(queries: QueryClient, credential: string): Promise<
   return session;
 }
 
-/** Ends the session, here and on the gateway. */
+const [stay, setStay] = createSignal<string>();
+
+/** Why the last try to sign out failed; absent: it did not, or the reader has closed the note. */
+export const whySignedIn = stay;
+
+/** Takes the note about a failed sign-out away. */
+export function closeSignOutNote(): void {
+  setStay();
+}
+
+/** Ends the session, here and on the gateway. Where the gateway did not end it, the reader stays signed in and is told. */
 export async function signOut(queries: QueryClient): Promise<void> {
+  setStay();
   try {
     await change("delete", "/console/api/session");
   } catch (error) {
-    // It had ended before.
-    if (!(error instanceof ApiError && error.status === 401)) throw error;
+    // With a 401 it had ended before.
+    if (!(error instanceof ApiError && error.status === 401)) {
+      setStay(error instanceof Error ? error.message : String(error));
+      return;
+    }
   }
   forgetSession(queries);
 }
@@ -66,6 +80,7 @@ export async function signOut(queries: QueryClient): Promise<void> {
 /** The gateway knows the session no more; `why` it has ended by itself. */
 export function forgetSession(queries: QueryClient, why?: string): void {
   forgetTab();
+  setStay();
   // A reader who was not signed in needs no reason.
   if (queries.getQueryData(SESSION)) setFarewell(why);
   queries.setQueryData(SESSION, null);

@@ -4,7 +4,7 @@ import LogOut from "lucide-solid/icons/log-out";
 import Search from "lucide-solid/icons/search";
 import { createMemo, createSignal, For, Show } from "solid-js";
 import { read } from "../api/client.ts";
-import { type Session, signOut } from "../api/session.ts";
+import { closeSignOutNote, type Session, signOut, whySignedIn } from "../api/session.ts";
 import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
 import { classes } from "../design/classes.ts";
@@ -96,11 +96,28 @@ export function Shell(props: { readonly session: Session }) {
         </div>
       </header>
       <main id="main" class={styles.main} tabindex="-1">
+        <Show when={whySignedIn()}>{(why) => <SignOutNote why={why()} />}</Show>
         <Show when={mayOpen(location().pathname)} fallback={<NotForYou />}>
           <Outlet />
         </Show>
       </main>
       <Palette open={isFinding()} onOpen={setFinding} commands={commands()} />
+    </div>
+  );
+}
+
+/** Says that a sign-out has failed: the cookie still opens the console, so the reader must not walk away. */
+function SignOutNote(props: { readonly why: string }) {
+  const queries = useQueryClient();
+  return (
+    <div class={styles.note} role="alert">
+      <p>
+        <strong>You are still signed in.</strong> {props.why}
+      </p>
+      <Button onClick={() => void signOut(queries)}>Try again</Button>
+      <Button kind="quiet" onClick={closeSignOutNote}>
+        Close
+      </Button>
     </div>
   );
 }

@@ -83,6 +83,33 @@ describeInChromium("a key", () => {
     expect(opened.faults().length).toBe(1);
   });
 
+  desk.story("is not given an expiry that has passed, neither when it is made nor later", async (opened) => {
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/console/keys/new`);
+    await page.getByLabel("Name").fill("too late");
+    const expires = page.getByLabel("Expires");
+    await expires.fill("2020-01-01T00:00");
+    await page.getByRole("button", { name: "Create the key" }).click();
+    await page.getByText("The time under Expires is in the past.").waitFor();
+    expect(await expires.getAttribute("aria-invalid")).toBe("true");
+    expect(await page.locator("input:focus").getAttribute("type")).toBe("datetime-local");
+    await opened.picture("new-key-expired");
+    expect(await named("too late")).toBeUndefined();
+    await expires.fill("2100-01-01T00:00");
+    expect(await page.getByText("is in the past").count()).toBe(0);
+    await page.getByRole("button", { name: "Create the key" }).click();
+    await page.getByRole("heading", { level: 1, name: "The key too late" }).waitFor();
+
+    const { id, expires_at } = await named("too late");
+    await page.goto(`${desk.gateway.url}/console/keys/${id}`);
+    await page.getByRole("button", { name: "Change…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Change too late" });
+    await dialog.getByLabel("Expires").fill("2020-01-01T00:00");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText("The time under Expires is in the past.").waitFor();
+    expect((await desk.read(`/keys/${id}`)).expires_at).toBe(expires_at);
+  });
+
   desk.story("is changed: only what the reader has changed is sent", async (opened) => {
     const { page } = opened;
     const { json: key } = await desk.gateway.admin("POST", "/keys", {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { bodyOf, type Changeable, changesOf, controlOf, NEW_KEY, valuesOf } from "./key-form.ts";
+import { bodyOf, type Changeable, changesOf, controlOf, faultsOf, NEW_KEY, valuesOf } from "./key-form.ts";
 
 const KEY: Changeable = {
   name: "web",
@@ -32,6 +32,15 @@ test("a form that was not touched changes nothing, not even the seconds of an ex
 test("a change has what differs alone", () => {
   const values = { ...valuesOf(KEY), concurrency: "", budget: "0", models: null };
   expect(changesOf(KEY, values)).toEqual({ models: null, budget: 0, limits: { concurrency: null } });
+});
+
+test("an expiry in the past is refused, and one that has passed since may stay", () => {
+  const values = valuesOf({ ...KEY, expires_at: 1_800_000_000 });
+  expect(faultsOf(NEW_KEY, 1_800_000_000)).toEqual({});
+  expect(faultsOf(values, 1_799_999_999)).toEqual({});
+  expect(faultsOf(values, 1_800_000_000)).toEqual({ expires_at: expect.stringContaining("in the past") });
+  expect(faultsOf(values, 1_900_000_000, values)).toEqual({});
+  expect(faultsOf({ ...values, expires_at: "" }, 1_900_000_000, values)).toEqual({});
 });
 
 test("a fault stands at its control", () => {

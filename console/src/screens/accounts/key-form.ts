@@ -83,6 +83,20 @@ export function changesOf(key: Changeable, values: KeyValues): KeyChange {
   };
 }
 
+/** What is wrong with the controls, before they are sent. An expiry that the reader has not changed may have passed. */
+export function faultsOf(
+  values: KeyValues,
+  nowSec: number,
+  before: KeyValues = NEW_KEY,
+): Partial<Record<keyof KeyValues, string>> {
+  const at = values.expires_at === before.expires_at ? null : bodyOf(values).expires_at;
+  if (at === null || at > nowSec) return {};
+  return {
+    expires_at:
+      "The time under Expires is in the past. Choose a later one, or leave the field empty for never.",
+  };
+}
+
 /** The control that a fault of the API is about: `limits.concurrency`, `models[0]`. */
 export function controlOf(field: string | undefined): string | undefined {
   return field?.replace(/^limits\./, "").replace(/\[\d+\].*$/, "");

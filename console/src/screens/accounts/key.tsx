@@ -19,9 +19,9 @@ import { AmountFigure } from "./account.tsx";
 import styles from "./accounts.module.css";
 import { RevokeDialog, useReadAnew } from "./dialogs.tsx";
 import { KeyFields } from "./key-fields.tsx";
-import { changesOf, type KeyValues, valuesOf } from "./key-form.ts";
+import { changesOf, faultsOf, type KeyValues, valuesOf } from "./key-form.ts";
 import { KeyBadge, TableSkeleton } from "./keys-table.tsx";
-import { faultAt, FaultElsewhere } from "./new-key.tsx";
+import { faultAt, FaultElsewhere, focusFault } from "./new-key.tsx";
 import type { Key, KeyDetail } from "./types.ts";
 import { keyQuery, useSpent } from "./reads.ts";
 
@@ -198,6 +198,8 @@ function EditForm(props: { readonly of: Key; readonly onClose: () => void }) {
   const before = props.of;
   const [values, setValues] = createSignal<KeyValues>(valuesOf(before));
   const changes = () => changesOf(before, values());
+  const [isChecked, setChecked] = createSignal(false);
+  const faults = () => (isChecked() ? faultsOf(values(), Date.now() / 1_000, valuesOf(before)) : {});
   const saving = useMutation(() => ({
     mutationFn: () => change("patch", "/admin/v1/keys/{id}", { path: { id: before.id }, body: changes() }),
     onSuccess() {
@@ -210,13 +212,14 @@ function EditForm(props: { readonly of: Key; readonly onClose: () => void }) {
       class={styles.form}
       onSubmit={(event) => {
         event.preventDefault();
-        saving.mutate();
+        setChecked(true);
+        if (!focusFault(event.currentTarget, faults())) saving.mutate();
       }}
     >
       <KeyFields
         values={values()}
         change={(part) => setValues({ ...values(), ...part })}
-        faultOf={(control) => faultAt(saving.error, control)}
+        faultOf={(control) => faults()[control] ?? faultAt(saving.error, control)}
       />
       <FaultElsewhere of={saving.error} />
       <DialogActions>

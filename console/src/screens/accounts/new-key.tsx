@@ -14,7 +14,7 @@ import { MadeKey } from "../welcome/new-key.tsx";
 import styles from "./accounts.module.css";
 import { useReadAnew } from "./dialogs.tsx";
 import { KeyFields } from "./key-fields.tsx";
-import { bodyOf, controlOf, type KeyValues, NEW_KEY } from "./key-form.ts";
+import { bodyOf, controlOf, faultsOf, type KeyValues, NEW_KEY } from "./key-form.ts";
 import { useAccounts } from "./reads.ts";
 import type { NEW_KEY_SEARCH } from "./search.ts";
 
@@ -93,6 +93,8 @@ function NewKeyForm(props: {
     const isThere = props.accounts.some(({ id }) => id === search().account_id);
     return (isThere ? search().account_id : props.accounts[0]?.id) ?? "";
   };
+  const [isChecked, setChecked] = createSignal(false);
+  const faults = () => (isChecked() ? faultsOf(values(), Date.now() / 1_000) : {});
   const making = useMutation(() => ({
     mutationFn() {
       const { models, ...rest } = bodyOf(values());
@@ -109,7 +111,8 @@ function NewKeyForm(props: {
       class={styles.form}
       onSubmit={(event) => {
         event.preventDefault();
-        making.mutate();
+        setChecked(true);
+        if (!focusFault(event.currentTarget, faults())) making.mutate();
       }}
     >
       <SelectField
@@ -129,7 +132,7 @@ function NewKeyForm(props: {
       <KeyFields
         values={values()}
         change={(part) => setValues({ ...values(), ...part })}
-        faultOf={(control) => faultAt(making.error, control)}
+        faultOf={(control) => faults()[control] ?? faultAt(making.error, control)}
       />
       <div class={ui.actions}>
         <Button kind="primary" type="submit" disabled={making.isPending}>
@@ -139,6 +142,13 @@ function NewKeyForm(props: {
       </div>
     </form>
   );
+}
+
+/** Leads to the first control that has a fault; whether there is one. */
+export function focusFault(form: HTMLElement, faults: ReturnType<typeof faultsOf>): boolean {
+  if (Object.keys(faults).length === 0) return false;
+  form.querySelector<HTMLElement>("[aria-invalid]")?.focus();
+  return true;
 }
 
 /** What an error says of a control. */

@@ -98,6 +98,11 @@ test("all words are sentences, and what is wrong has something to do", () => {
     if (tone === "bad" || tone === "warn") expect([outcome, typeof todo]).toEqual([outcome, "string"]);
 });
 
+test("the words of an outcome point to nothing beside them: they stand on several pages", () => {
+  for (const { says, todo } of Object.values(OUTCOME_WORDS))
+    expect(`${says} ${todo ?? ""}`).not.toMatch(/\b(?:below|above|beside)\b/);
+});
+
 test("a value that is not known stands for itself", () => {
   expect(wordsOf(OUTCOME_WORDS, "constructor")).toMatchObject({ name: "constructor", tone: "none" });
   expect(wordsOf(OUTCOME_WORDS, "completed").name).toBe("Completed");

@@ -89,7 +89,7 @@ const ERROR_WORDS = {
     name: "Provider failed",
     tone: "bad",
     says: "The provider answered with an error or broke off, and no other attempt could be made.",
-    todo: "Look at the attempts below and at the route's state on the page Health. Sending the request again is safe.",
+    todo: "Send the request again; that is safe. The page of the request shows what the provider answered to each attempt.",
   },
   overloaded_error: {
     name: "Overloaded",

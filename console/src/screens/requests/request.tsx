@@ -207,6 +207,7 @@ function madeNote(usage: Readonly<Record<string, number>>): string {
 }
 
 function Attempts(props: { readonly request: RequestDetail }) {
+  const isOperator = useIsOperator();
   const took = () => attemptMs(props.request);
   const rows = () => props.request.attempts.map((attempt, i) => ({ ...attempt, i }));
   type Row = ReturnType<typeof rows>[number];
@@ -233,7 +234,15 @@ function Attempts(props: { readonly request: RequestDetail }) {
     { title: "Took, s", isNumber: true, cell: ({ i }) => seconds(took()[i] ?? 0) },
   ];
   return (
-    <Panel title="Attempts" flush>
+    <Panel
+      flush
+      title="Attempts"
+      actions={
+        <Show when={isOperator()}>
+          <Link to="/health">State of the routes</Link>
+        </Show>
+      }
+    >
       <DataTable
         label="Table of attempts"
         columns={columns}

@@ -50,3 +50,25 @@ test("a developer sees those of the key's models alone", async () => {
   expect(json.data.filter(({ unique_id }: Json) => !unique_id.endsWith(`/${id}`))).toEqual([]);
   expect(json.data.length).toBeLessThan(data.length);
 });
+
+test("what jobs cost stands on the models' pages, for those that make images or videos", async () => {
+  const { data } = (await gateway.admin("GET", "/prices")).json;
+  const made = (data as Json[]).filter(({ jobs }) => jobs !== null);
+  expect(made.map(({ unique_id }) => unique_id)).toEqual(
+    data.map(({ unique_id }: Json) => unique_id).filter((id: string) => /^(?:image|video)\//.test(id)),
+  );
+  expect(made.length).toBeGreaterThan(0);
+  for (const { unique_id, jobs } of made) {
+    const page = await (await fetch(`${gateway.url}/docs/${unique_id}/llms.txt`)).text();
+    const prices = page.split("\n## Prices\n")[1]?.split("\n## ")[0] ?? "";
+    expect(jobs.costs.length).toBeGreaterThan(0);
+    for (const { parameters, with_video, credits } of jobs.costs as Json[]) {
+      // The page's table is for jobs without a video among the references.
+      if (with_video === true) continue;
+      const shown = credits.toLocaleString("en-US", { maximumFractionDigits: 6 });
+      const [row = ""] = Object.values<string>(parameters);
+      const lines = prices.split("\n").filter((line) => line.includes(row) && line.includes(shown));
+      expect([unique_id, parameters, lines.length > 0]).toEqual([unique_id, parameters, true]);
+    }
+  }
+});

@@ -7299,6 +7299,27 @@ export interface operations {
                                 /** @enum {unknown} */
                                 unit: "million_tokens" | "second" | "image" | "web_search";
                             }[];
+                            /** @description Null: the model makes neither images nor videos */
+                            jobs: {
+                                /**
+                                 * @description What each amount is for: one image, all images of a request, or one video
+                                 * @enum {unknown}
+                                 */
+                                per: "image" | "request" | "video";
+                                /** @description The amounts follow from an assumed number of tokens */
+                                is_about: boolean;
+                                /** @description What is charged beside the amounts, by its tokens */
+                                beside: ("input" | "input_and_reasoning") | null;
+                                costs: {
+                                    /** @description All of them have these values; of others any value costs the same */
+                                    parameters: {
+                                        [key: string]: string;
+                                    };
+                                    /** @description Whether a video is among the references; null where that changes nothing */
+                                    with_video: boolean | null;
+                                    credits: number;
+                                }[];
+                            } | null;
                         }[];
                     };
                 };

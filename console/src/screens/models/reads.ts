@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/solid-query";
-import { ApiError, type Entry, Offline, read } from "../../api/client.ts";
+import { type Answer, ApiError, type Entry, Offline, read } from "../../api/client.ts";
 import { type PriceRow, rowsOf } from "./prices.ts";
 
 /** A model. */
@@ -25,14 +25,29 @@ export function docsQuery(unique: string) {
   });
 }
 
-/** The price lists of the models by their unique ids. */
-export const pricesQuery = queryOptions({
+type PriceLists = Answer<"/admin/v1/prices">;
+
+/** What jobs of an image or video model cost, by their parameters. */
+export type JobCosts = NonNullable<PriceLists["data"][number]["jobs"]>;
+
+const PRICE_LISTS = {
   queryKey: ["prices"],
   staleTime: 60_000,
-  async queryFn({ signal }): Promise<ReadonlyMap<string, readonly PriceRow[]>> {
-    const { data } = await read("/admin/v1/prices", { signal });
-    return new Map(data.map(({ unique_id, prices }) => [unique_id, rowsOf(prices)]));
-  },
+  queryFn: ({ signal }: { signal: AbortSignal }) => read("/admin/v1/prices", { signal }),
+} as const;
+
+/** The price lists of the models by their unique ids. */
+export const pricesQuery = queryOptions({
+  ...PRICE_LISTS,
+  select: ({ data }: PriceLists): ReadonlyMap<string, readonly PriceRow[]> =>
+    new Map(data.map(({ unique_id, prices }) => [unique_id, rowsOf(prices)])),
+});
+
+/** What jobs cost, by the unique ids of the models that make images or videos. */
+export const jobCostsQuery = queryOptions({
+  ...PRICE_LISTS,
+  select: ({ data }: PriceLists): ReadonlyMap<string, JobCosts> =>
+    new Map(data.flatMap(({ unique_id, jobs }) => (jobs === null ? [] : [[unique_id, jobs] as const]))),
 });
 
 async function readDocs(unique: string, signal: AbortSignal): Promise<string> {

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
-import { read, send, type Entry } from "../../api/client.ts";
+import { read, type Entry } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextArea } from "../../design/field.tsx";
@@ -14,6 +14,7 @@ import { credits, dollars } from "../../format/money.ts";
 import { count } from "../../format/numbers.ts";
 import { OwnerLink } from "../../lists/parts.tsx";
 import { useListSearch } from "../../lists/use-search.ts";
+import { jobCostsQuery } from "../models/reads.ts";
 import {
   type Draft,
   faultOf,
@@ -24,7 +25,7 @@ import {
   promptLimit,
   slotsOf,
 } from "./media-job.ts";
-import { costsOf, estimate, type Estimate } from "./media-price.ts";
+import { estimate, type Estimate } from "./media-price.ts";
 import { type Run, startRun } from "./media-run.ts";
 import { type Visit, visitOf } from "./media-visit.ts";
 import styles from "./media.module.css";
@@ -287,17 +288,10 @@ function Submit(props: {
   readonly draft: Draft;
   readonly isHeld: boolean;
 }) {
-  const page = useQuery(() => ({
-    queryKey: ["models", "page", props.model.unique_id],
-    async queryFn({ signal }: { signal: AbortSignal }) {
-      const answer = await send("get", `/docs/${props.model.unique_id}/llms.txt`, { signal });
-      return { costs: costsOf(await answer.text()) };
-    },
-    staleTime: 300_000,
-  }));
+  const prices = useQuery(() => jobCostsQuery);
   const schema = createMemo(() => schemaOf(props.model));
   const price = createMemo(() => {
-    const costs = known(page)?.costs;
+    const costs = known(prices)?.get(props.model.unique_id);
     if (costs === undefined) return undefined;
     return estimate(costs, jobOf(props.kind, props.model.id, schema(), props.draft), defaultsOf(schema()));
   });
@@ -309,7 +303,7 @@ function Submit(props: {
           when={price()}
           fallback={
             <span class={ui.soft}>
-              {page.isPending ? "Reading the price…" : "The price is not known before."}
+              {prices.isPending ? "Reading the price…" : "The price is not known before."}
             </span>
           }
         >

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { COST_UNITS, COSTS_BESIDE } from "../../../catalog/media-costs.ts";
 import { PRICE_BUCKETS } from "../../../core/money/price.ts";
 import { listPrices } from "../../../gateway/admin/prices.ts";
 import { PRICE_UNITS } from "../../../gateway/admin/views.ts";
@@ -28,6 +29,30 @@ const PriceSchema = Type.Object({
   unit: Type.Enum([...PRICE_UNITS]),
 });
 
+const JobCostsSchema = Type.Object(
+  {
+    per: Type.Enum([...COST_UNITS], {
+      description: "What each amount is for: one image, all images of a request, or one video",
+    }),
+    is_about: Type.Boolean({ description: "The amounts follow from an assumed number of tokens" }),
+    beside: Type.Union([Type.Enum([...COSTS_BESIDE]), Type.Null()], {
+      description: "What is charged beside the amounts, by its tokens",
+    }),
+    costs: Type.Array(
+      Type.Object({
+        parameters: Type.Record(Type.String(), Type.String(), {
+          description: "All of them have these values; of others any value costs the same",
+        }),
+        with_video: Type.Union([Type.Boolean(), Type.Null()], {
+          description: "Whether a video is among the references; null where that changes nothing",
+        }),
+        credits: Type.Number(),
+      }),
+    ),
+  },
+  { description: "What a job costs, by the rules that have no condition of time" },
+);
+
 /** What the models cost. */
 export const pricesRoute: Route = {
   method: "get",
@@ -39,7 +64,15 @@ export const pricesRoute: Route = {
     200: {
       description: "Rules in their order: of those for one bucket the first whose conditions hold counts",
       schema: Type.Object({
-        data: Type.Array(Type.Object({ unique_id: Type.String(), prices: Type.Array(PriceSchema) })),
+        data: Type.Array(
+          Type.Object({
+            unique_id: Type.String(),
+            prices: Type.Array(PriceSchema),
+            jobs: Type.Union([JobCostsSchema, Type.Null()], {
+              description: "Null: the model makes neither images nor videos",
+            }),
+          }),
+        ),
       }),
     },
   },

@@ -1,5 +1,13 @@
 import { expect, test } from "bun:test";
-import { fieldsOf, inputOf, readField, type Schema, type SchemaField, valuesFor } from "./schema-fields.ts";
+import {
+  fieldsOf,
+  inputOf,
+  readField,
+  type Schema,
+  type SchemaField,
+  valuesFor,
+  withBounds,
+} from "./schema-fields.ts";
 
 function fieldOf(member: Schema): SchemaField {
   const [field] = fieldsOf({ type: "object", properties: { it: member } });
@@ -111,4 +119,12 @@ test("a value is shown as it was typed", () => {
 
 test("values without a field are left out", () => {
   expect(valuesFor([fieldOf({ type: "number" })], { it: 1, other: 2 })).toEqual({ it: 1 });
+});
+
+test("a number's bounds stand behind its hint, with thousands grouped and fractions whole", () => {
+  expect(withBounds("Tokens", { least: 1, most: 65_536 })).toBe("Tokens · 1 to 65,536");
+  expect(withBounds(undefined, { least: -1, most: 2_147_483_647 })).toBe("-1 to 2,147,483,647");
+  expect(withBounds("Chance", { least: 0.05, most: undefined })).toBe("Chance · 0.05 or more");
+  expect(withBounds(undefined, { least: undefined, most: 2 })).toBe("at most 2");
+  expect(withBounds("Seed", { least: undefined, most: undefined })).toBe("Seed");
 });

@@ -1,3 +1,5 @@
+import { grouped } from "../format/numbers.ts";
+
 /** A part of a JSON Schema. */
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -196,4 +198,19 @@ function schemaOf(value: unknown): Schema | undefined {
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
+}
+
+/** What a number is for, and between which bounds it may lie. */
+export function withBounds(
+  hint: string | undefined,
+  { least, most }: Pick<Extract<FieldKind, { kind: "number" }>, "least" | "most">,
+): string | undefined {
+  const bounds = boundsText(least, most);
+  return hint === undefined || bounds === undefined ? (hint ?? bounds) : `${hint} · ${bounds}`;
+}
+
+function boundsText(least: number | undefined, most: number | undefined): string | undefined {
+  if (least !== undefined && most !== undefined) return `${grouped(least)} to ${grouped(most)}`;
+  if (least !== undefined) return `${grouped(least)} or more`;
+  return most === undefined ? undefined : `at most ${grouped(most)}`;
 }

@@ -1,6 +1,6 @@
 import { createSignal, For, type JSX, Match, Show, Switch } from "solid-js";
 import { Field, SelectField, TextArea, TextField } from "./field.tsx";
-import { type FieldKind, inputOf, readField, type SchemaField, shown } from "./schema-fields.ts";
+import { type FieldKind, inputOf, readField, type SchemaField, shown, withBounds } from "./schema-fields.ts";
 import styles from "./schema-form.module.css";
 import { WithCode } from "./with-code.tsx";
 
@@ -148,14 +148,4 @@ function numberOf(control: FieldKind): Extract<FieldKind, { kind: "number" }> | 
 
 function isLong(control: FieldKind): boolean {
   return control.kind === "json" || control.kind === "texts" || (control.kind === "text" && control.isLong);
-}
-
-function withBounds(
-  hint: string | undefined,
-  { least, most }: Extract<FieldKind, { kind: "number" }>,
-): string | undefined {
-  if (least === undefined && most === undefined) return hint;
-  const bounds =
-    most === undefined ? `${least} or more` : least === undefined ? `at most ${most}` : `${least} to ${most}`;
-  return hint === undefined ? bounds : `${hint} · ${bounds}`;
 }

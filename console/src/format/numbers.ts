@@ -8,6 +8,13 @@ export function count(value: number): string {
   return whole.format(value);
 }
 
+const digits = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
+
+/** A number that may have a fraction, in full: `12,345.5`. */
+export function grouped(value: number): string {
+  return digits.format(value);
+}
+
 const plurals = new Intl.PluralRules("en");
 
 /** How many there are of something: `1 key`, `1,204 keys`. `many`: where the plural is not the singular and an s. */

@@ -1,4 +1,4 @@
-import { counted } from "../../format/numbers.ts";
+import { counted, grouped } from "../../format/numbers.ts";
 
 /** A parameter of a model, as a line of a table. */
 export interface Parameter {
@@ -69,10 +69,4 @@ function ownRange(schema: Schema): string {
   if (maximum !== undefined) return `at most ${grouped(maximum)}`;
   if (maxLength !== undefined) return `at most ${counted(maxLength, "character")}`;
   return maxItems === undefined ? "" : `at most ${grouped(maxItems)}`;
-}
-
-const digits = new Intl.NumberFormat("en", { maximumFractionDigits: 6 });
-
-function grouped(value: number): string {
-  return digits.format(value);
 }

@@ -8,18 +8,13 @@ import { Loaded } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import ui from "../../design/ui.module.css";
 import { count } from "../../format/numbers.ts";
+import { WordBadge } from "../../lists/parts.tsx";
 import type { TimeRange } from "../../shell/range.ts";
+import { STATE_WORDS } from "../../words/words.ts";
 import styles from "./overview.module.css";
 import { routesQuery, tasksQuery } from "./reads.ts";
 
-const TASK_TONES = {
-  pending: "none",
-  running: "run",
-  completed: "ok",
-  failed: "bad",
-  cancelled: "warn",
-} as const;
-const TASK_STATES = Object.keys(TASK_TONES) as (keyof typeof TASK_TONES)[];
+const TASK_STATES = Object.keys(STATE_WORDS) as (keyof typeof STATE_WORDS)[];
 
 /** Tasks of a range by the state that they are in. */
 export function TasksPanel(props: { readonly range: TimeRange }) {
@@ -35,7 +30,7 @@ export function TasksPanel(props: { readonly range: TimeRange }) {
                   <Link to="/tasks" search={statusSearch(state)} class={styles.stateCount}>
                     {count(read().data.find(({ status }) => status === state)?.count ?? 0)}
                   </Link>
-                  <Badge tone={TASK_TONES[state]}>{state}</Badge>
+                  <WordBadge words={STATE_WORDS[state]} />
                 </li>
               )}
             </For>

@@ -10,6 +10,8 @@ import styles from "./playground.module.css";
 /** Where the reader writes: a text and files that go along, sent by Enter. */
 export function Composer(props: {
   readonly isRunning: boolean;
+  /** Whether the reader first has to choose something above. */
+  readonly isHeld: boolean;
   /** Why nothing can be sent; absent: it can. */
   readonly blocked: string | undefined;
   readonly onSend: (message: Message) => void;
@@ -41,6 +43,7 @@ export function Composer(props: {
     <form
       class={styles.composer}
       data-over={isOver()}
+      data-held={props.isHeld}
       onSubmit={(event) => {
         event.preventDefault();
         submit();

@@ -137,6 +137,7 @@ function Talking(props: { readonly models: readonly Model[]; readonly talk: Talk
           </Show>
           <Composer
             isRunning={shown().some((lane) => lane.isRunning())}
+            isHeld={charged() === "nothing"}
             blocked={charged() === "nothing" ? "Choose above what runs are charged to." : wishes.fault()}
             onSend={say}
             onStop={() => shown().forEach((lane) => lane.stop())}

@@ -7,6 +7,8 @@ import { Badge } from "../../design/badge.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { known, Loaded } from "../../design/states.tsx";
 import { Money, Time } from "../../design/values.tsx";
+import { WordBadge } from "../../lists/parts.tsx";
+import { OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
 import { FirstCall } from "./first-call.tsx";
 import { NewKey } from "./new-key.tsx";
 import styles from "./welcome.module.css";
@@ -76,7 +78,7 @@ function Newest() {
             >
               {(found) => (
                 <>
-                  <Badge tone={found().outcome === "completed" ? "ok" : "warn"}>{found().outcome}</Badge>
+                  <WordBadge words={wordsOf(OUTCOME_WORDS, found().outcome)} />
                   <span>{found().model}</span>
                   <Money credits={found().credit} />
                   <Time at={found().admitted_at} />

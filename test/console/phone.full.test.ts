@@ -1,0 +1,57 @@
+import { expect, test } from "bun:test";
+import type { Locator } from "playwright-core";
+import { describeInChromium } from "../browser/chromium.ts";
+import { useDesk } from "./desk.ts";
+
+// What stands beside what on a phone: nothing hides what has to be read or chosen.
+
+const PHONE = { theme: "light", width: 390 } as const;
+
+describeInChromium("on a phone", () => {
+  const desk = useDesk();
+
+  /** Whether two elements share a place on the page. */
+  const overlap = async (one: Locator, other: Locator): Promise<boolean> => {
+    const [a, b] = [await one.boundingBox(), await other.boundingBox()];
+    if (a === null || b === null) throw new Error("An element has no place.");
+    const isApart = (from: number, length: number, to: number, others: number): boolean =>
+      from + length <= to || to + others <= from;
+    return !isApart(a.x, a.width, b.x, b.width) && !isApart(a.y, a.height, b.y, b.height);
+  };
+
+  test("what is written to a model hides nothing before the account is chosen", async () => {
+    const opened = await desk.openSignedIn(undefined, PHONE);
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/console/playground`);
+    await page.getByText("Nothing is chosen yet.").waitFor();
+    const composer = page.locator("form").filter({ has: page.getByLabel("Message") });
+    expect(await overlap(composer, page.getByLabel("Model", { exact: true }))).toBe(false);
+    await opened.picture("phone-playground");
+    // Once it is chosen the composer stays in sight.
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Choose above what runs are charged to.").waitFor({ state: "detached" });
+    expect(await composer.evaluate((element) => getComputedStyle(element).position)).toBe("sticky");
+    expect(opened.faults()).toEqual([]);
+    await opened.close();
+  }, 120_000);
+
+  test("the button that copies a call stands beside its lines, and a call is told in the words of all pages", async () => {
+    const { gateway } = desk;
+    const asked = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hi" }] };
+    await (await gateway.chat(asked, { headers: { authorization: `Bearer ${gateway.key}` } })).text();
+    const opened = await desk.openSignedIn(undefined, PHONE);
+    const { page } = opened;
+    await page.goto(`${gateway.url}/console/welcome`);
+    const call = page.getByRole("region", { name: "the call" });
+    await call.waitFor();
+    expect(await overlap(call, page.getByRole("button", { name: "Copy the call" }))).toBe(false);
+    await page.getByText("Completed", { exact: true }).waitFor();
+    await opened.picture("phone-welcome");
+    await page.goto(`${gateway.url}/console/overview`);
+    const tasks = page.getByRole("region", { name: "Tasks by state" });
+    await tasks.getByText("Cancelled", { exact: true }).waitFor();
+    await opened.picture("phone-overview");
+    expect(opened.faults()).toEqual([]);
+    await opened.close();
+  }, 120_000);
+});

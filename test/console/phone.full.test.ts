@@ -27,10 +27,20 @@ describeInChromium("on a phone", () => {
     const composer = page.locator("form").filter({ has: page.getByLabel("Message") });
     expect(await overlap(composer, page.getByLabel("Model", { exact: true }))).toBe(false);
     await opened.picture("phone-playground");
-    // Once it is chosen the composer stays in sight.
+    // An image needs the same choice, where the reader is.
+    await page.getByRole("link", { name: "Images" }).click();
+    await page.getByLabel("Prompt").fill("A harbour");
+    const make = page.getByRole("button", { name: "Make images" });
+    expect(await make.isDisabled()).toBe(true);
+    await opened.picture("phone-images");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Choose above what runs are charged to.").waitFor({ state: "detached" });
-    expect(await composer.evaluate((element) => getComputedStyle(element).position)).toBe("sticky");
+    await page.getByRole("region", { name: "What runs are charged to" }).waitFor({ state: "detached" });
+    expect(await make.isEnabled()).toBe(true);
+    await page.getByRole("link", { name: "Text", exact: true }).click();
+    // Once it is chosen the composer stays in sight.
+    await composer.waitFor();
+    const box = await composer.boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(844);
     expect(opened.faults()).toEqual([]);
     await opened.close();
   }, 120_000);

@@ -15,6 +15,7 @@ import { count } from "../../format/numbers.ts";
 import { OwnerLink } from "../../lists/parts.tsx";
 import { useListSearch } from "../../lists/use-search.ts";
 import { jobCostsQuery } from "../models/reads.ts";
+import { PlaygroundPanel } from "../settings/playground.tsx";
 import {
   type Draft,
   faultOf,
@@ -133,7 +134,7 @@ function Workbench(props: {
       {(chosen) => (
         <>
           <Show when={isUnchosen()}>
-            <Unchosen />
+            <PlaygroundPanel title="What runs are charged to" />
           </Show>
           <div class={styles.bench}>
             <Panel title="Job">
@@ -203,18 +204,6 @@ function NoRuns(props: { readonly kind: MediaKind }) {
         {props.kind === "image" ? "image" : "video"} task also stays under <Link to="/tasks">Tasks</Link>.
       </p>
     </Empty>
-  );
-}
-
-function Unchosen() {
-  return (
-    <section class={styles.callout} aria-label="No account is chosen">
-      <strong>No account pays for the playground yet</strong>
-      <p>
-        Jobs are real calls and cost credits. <Link to="/settings">Choose the account in Settings</Link>, and
-        how much they may spend.
-      </p>
-    </section>
   );
 }
 
@@ -321,7 +310,7 @@ function Submit(props: {
       <Button kind="primary" type="submit" disabled={props.isHeld || fault() !== undefined}>
         {props.kind === "image" ? "Make images" : "Make a video"}
       </Button>
-      <Show when={props.isHeld ? "No account is chosen." : fault()}>
+      <Show when={props.isHeld ? "Choose above what runs are charged to." : fault()}>
         {(why) => <span class={ui.hint}>{why()}</span>}
       </Show>
     </div>

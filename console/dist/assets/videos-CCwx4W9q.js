@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-DYj_33IC.js";import{t}from"./media-DIFewhjk.js";function n(){return e(t,{kind:`video`})}export{n as PlaygroundVideos};

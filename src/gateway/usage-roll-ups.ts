@@ -19,20 +19,24 @@ export interface UsageRollUpParts {
   readonly log: Log;
 }
 
-/** How long requests wait for it: each read of usage adds up those that wait, one by one. */
-const EVERY_MS = 1_000;
+/** How long requests wait for it while some come: each read of usage adds up those that wait, one by one. */
+const BUSY_MS = 1_000;
+
+/** How long it waits after a look that found nothing: a gateway that nobody asks looks seldom. */
+const IDLE_MS = 5_000;
 
 /** Roll-ups of usage. A gateway with nothing to do writes nothing, and does not start the thread. */
 export function createUsageRollUps({ hasUncounted, rollUp, clock, log }: UsageRollUpParts): UsageRollUps {
   let closed = false;
   const isClosed = (): boolean => closed;
-  const interval = createInterval(clock, EVERY_MS, async () => {
+  const interval = createInterval(clock, BUSY_MS, async () => {
     try {
-      if (!(await hasUncounted())) return;
+      if (!(await hasUncounted())) return IDLE_MS;
       while (!isClosed() && (await rollUp()));
     } catch (error) {
       log.error("usage could not be rolled up", { error: describeError(error) });
     }
+    return BUSY_MS;
   });
   return {
     start: () => interval.start(),

@@ -84,11 +84,12 @@ describeOnEngines("answers are kept", (engine) => {
     expect((await rows()).responses).toBeGreaterThan(0n);
     await gateway.close();
     gateways.pop();
-    clock.forward(2 * 3_600_000);
-    // A new process looks soon after its start, by its own timer.
-    let sweep: (() => void) | undefined;
+    // A minute more, for what other tests kept in this place a moment later by their own clocks.
+    clock.forward(2 * 3_600_000 + 60_000);
+    // A new process looks soon after its start, by a timer of its own.
+    const looks: (() => void)[] = [];
     const setTimer = (delayMs: number, run: () => void) => {
-      if (delayMs === 10_000) sweep ??= run;
+      if (delayMs === 10_000) looks.push(run);
       return clock.setTimer(delayMs, run);
     };
     const other = await start(double, {
@@ -96,7 +97,7 @@ describeOnEngines("answers are kept", (engine) => {
       clock: { ...clock, setTimer },
       responses: { kept_hours: 2 },
     });
-    sweep?.();
+    for (const look of looks) look();
     while ((await rows()).items > 0n) await Bun.sleep(5);
     expect((await rows()).responses).toBe(0n);
     expect(await isThere(other, answer)).toBe(false);

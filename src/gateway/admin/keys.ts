@@ -162,24 +162,7 @@ export function createKeyAdmin({
 
     key,
 
-    async available(id) {
-      const query = database
-        .selectFrom("keys")
-        .innerJoin("accounts", "accounts.id", "keys.account_id")
-        .select(["accounts.id as account", "accounts.balance", "accounts.held as account_held"])
-        .select(["keys.budget", "keys.spent", "keys.held"])
-        .where("keys.id", "=", id);
-      const row = await read(() => query.executeTakeFirst());
-      if (row === undefined) throw notFound("key", id);
-      const beyond = await held();
-      const { free, room } = roomIn(
-        { balance: row.balance, held: row.account_held + (beyond.accounts.get(row.account) ?? 0n) },
-        { budget: row.budget, spent: row.spent, held: row.held + (beyond.keys.get(id) ?? 0n) },
-      );
-      const least = room < free ? room : free;
-      // A budget may be set below what is spent already.
-      return { amount: creditsNumber(least < 0n ? 0n : least), bound: room < free ? "budget" : "balance" };
-    },
+    available: (id) => availableCredit({ database, read, held }, id),
 
     keys: ({ account_id: account }, page) =>
       read(async () =>
@@ -212,6 +195,29 @@ export function createKeyAdmin({
       if (!answer.ok) throw notFound("key", id);
     },
   };
+}
+
+/** The credit that the next request of a key may hold now. */
+async function availableCredit(
+  { database, read, held }: Pick<KeyAdminParts, "database" | "read" | "held">,
+  id: string,
+): Promise<AvailableCredit> {
+  const query = database
+    .selectFrom("keys")
+    .innerJoin("accounts", "accounts.id", "keys.account_id")
+    .select(["accounts.id as account", "accounts.balance", "accounts.held as account_held"])
+    .select(["keys.budget", "keys.spent", "keys.held"])
+    .where("keys.id", "=", id);
+  const row = await read(() => query.executeTakeFirst());
+  if (row === undefined) throw notFound("key", id);
+  const beyond = await held();
+  const { free, room } = roomIn(
+    { balance: row.balance, held: row.account_held + (beyond.accounts.get(row.account) ?? 0n) },
+    { budget: row.budget, spent: row.spent, held: row.held + (beyond.keys.get(id) ?? 0n) },
+  );
+  const least = room < free ? room : free;
+  // A budget may be set below what is spent already.
+  return { amount: creditsNumber(least < 0n ? 0n : least), bound: room < free ? "budget" : "balance" };
 }
 
 interface KeyRow {

@@ -170,3 +170,43 @@ describeInChromium("the playground for media", () => {
     await passUntil(page.getByRole("article").getByText(/^(Completed|Failed)$/));
   });
 });
+
+describeInChromium("a first video", () => {
+  const desk = useDesk();
+
+  /** The cheapest and the dearest video that the sandbox makes of nothing but a prompt. */
+  const FIRST = ["alibaba/wan-2.6", "bytedance/seedance-2.0"];
+
+  desk.story("is within the budget that the playground offers, whichever model is chosen", async (opened) => {
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/console/playground/videos`);
+    await page.getByText("What its calls may spend in all ($1.00)").waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText(/of 10,000.00 cr spent/).waitFor();
+    for (const model of FIRST) {
+      await page.getByLabel("Model").selectOption(model);
+      await page.getByLabel("Prompt").first().fill("A harbour");
+      await page.getByText(/^Costs/).waitFor();
+      await page.getByRole("button", { name: "Make a video" }).click();
+      const run = page.getByRole("article", { name: `${model}: A harbour` });
+      await run.getByRole("button", { name: "Cancel" }).click();
+      await run.getByText("Cancelled", { exact: true }).waitFor();
+    }
+    expect((await desk.read("/tasks")).data.map(({ status }: Json) => status)).toEqual([
+      "cancelled",
+      "cancelled",
+    ]);
+  });
+
+  desk.story("that costs more than the budget has left says so before it is sent", async (opened) => {
+    const { page } = opened;
+    const operator = await signIn(desk.gateway, ADMIN_TOKEN);
+    const choice = { account_id: desk.gateway.accountId, budget: 1_000 };
+    expect((await operator.ask("PUT", "/playground", choice)).status).toBe(200);
+    await page.goto(`${desk.gateway.url}/console/playground/videos?model=${FIRST[0]}`);
+    await page.getByText("The playground's budget has 1,000.00 cr · $0.10 left.").waitFor();
+    await opened.picture("playground-video-budget");
+    await page.getByRole("link", { name: "Raise it" }).click();
+    await page.getByLabel("Budget, credits").waitFor();
+  });
+});

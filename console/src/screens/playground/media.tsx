@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
-import { read, type Entry } from "../../api/client.ts";
+import { type Answer, read, type Entry } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextArea } from "../../design/field.tsx";
@@ -35,6 +35,7 @@ import { RunCard } from "./run-view.tsx";
 import { PlaygroundTabs } from "./tabs.tsx";
 
 type Model = Entry<"/api/v1/models">;
+type Charged = NonNullable<Answer<"/console/api/playground">>;
 
 const TITLES = { image: "Images", video: "Videos" } as const;
 
@@ -285,6 +286,12 @@ function Submit(props: {
     return estimate(costs, jobOf(props.kind, props.model.id, schema(), props.draft), defaultsOf(schema()));
   });
   const fault = (): string | undefined => faultOf(schema(), props.draft);
+  const { charged } = useCharged();
+  /** What is left of the playground's budget, where the job costs more. */
+  const tooLittle = (): number | undefined => {
+    const left = leftOf(charged());
+    return left !== undefined && (price()?.least ?? 0) > left ? left : undefined;
+  };
   return (
     <div class={styles.submit}>
       <div class={styles.price} role="status">
@@ -303,6 +310,12 @@ function Submit(props: {
                 <span class={ui.soft}>· {usdOf(found())}</span>
               </span>
               <Show when={found().why}>{(why) => <span class={ui.hint}>{why()}</span>}</Show>
+              <Show when={tooLittle() !== undefined}>
+                <p class={ui.fault}>
+                  The playground's budget has {credits(tooLittle() ?? 0)} cr · {dollars(tooLittle() ?? 0)}{" "}
+                  left. <Link to="/settings">Raise it</Link>
+                </p>
+              </Show>
             </>
           )}
         </Show>
@@ -315,6 +328,12 @@ function Submit(props: {
       </Show>
     </div>
   );
+}
+
+/** What may still be spent of the playground's budget; absent where it has none. */
+function leftOf(charged: Charged | null | undefined): number | undefined {
+  const budget = charged?.budget ?? null;
+  return budget === null ? undefined : Math.max(0, budget - (charged?.spent ?? 0));
 }
 
 function prefixOf({ isAbout, why }: Estimate): string {

@@ -7,11 +7,15 @@ import { SelectField, TextField } from "../../design/field.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
+import { dollars } from "../../format/money.ts";
 import { Spent } from "./own-key.tsx";
 import { type Playground, putPlayground } from "./types.ts";
 import styles from "./settings.module.css";
 
 const PLAYGROUND = ["playground"] as const;
+
+/** The budget that is offered first, in credits: it covers a first video of any model in the sandbox. */
+const FIRST_BUDGET = "10000";
 
 /** The account that calls of the playground are charged to, and what they may spend in all. */
 export function PlaygroundPanel(props: { readonly title?: string }) {
@@ -53,7 +57,7 @@ function PlaygroundForm(props: {
   const queries = useQueryClient();
   const [account, setAccount] = createSignal(props.chosen?.account_id ?? props.accounts[0]?.id ?? "");
   const [budget, setBudget] = createSignal(
-    props.chosen === null ? "1000" : (props.chosen.budget?.toString() ?? ""),
+    props.chosen === null ? FIRST_BUDGET : (props.chosen.budget?.toString() ?? ""),
   );
   const saving = useMutation(() => ({
     mutationFn: () =>
@@ -63,6 +67,7 @@ function PlaygroundForm(props: {
       void queries.invalidateQueries({ queryKey: PLAYGROUND });
     },
   }));
+  const inDollars = (): string => (budget().trim() === "" ? "" : ` (${dollars(Number(budget()))})`);
   const faultOf = (field: string): string | undefined =>
     saving.error instanceof ApiError && saving.error.field === field ? saving.error.message : undefined;
   const isElsewhere = (): boolean =>
@@ -94,7 +99,7 @@ function PlaygroundForm(props: {
           min="0"
           step="any"
           placeholder="none"
-          hint="What its calls may spend in all; empty for no bound of its own."
+          hint={`What its calls may spend in all${inDollars()}; empty for no bound of its own.`}
           value={budget()}
           onInput={(event) => setBudget(event.currentTarget.value)}
           fault={faultOf("budget")}

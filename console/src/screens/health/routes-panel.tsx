@@ -12,7 +12,7 @@ import { Time } from "../../design/values.tsx";
 import { count, duration, share } from "../../format/numbers.ts";
 import styles from "./health.module.css";
 import { routesQuery } from "./reads.ts";
-import { chosenRoutes, type Route } from "./routes.ts";
+import { chosenRoutes, type Route, timesOf } from "./routes.ts";
 import { type HealthSearch, ROUTE_STATES } from "./search.ts";
 
 /** So many are shown before the reader asks for all: those in trouble stand first. */
@@ -80,11 +80,18 @@ const COLUMNS: readonly Column<Route>[] = [
     text: ({ failed }) => failed,
   },
   {
-    title: "First byte",
+    title: "First content",
     order: "latency",
     isNumber: true,
-    cell: (route) => (route.latency_ms === null ? "–" : duration(route.latency_ms)),
-    text: ({ latency_ms }) => latency_ms,
+    cell: (route) => <Took time={timesOf(route).first} />,
+    text: (route) => timesOf(route).first,
+  },
+  {
+    title: "Whole answer",
+    order: "whole",
+    isNumber: true,
+    cell: (route) => <Took time={timesOf(route).whole} />,
+    text: (route) => timesOf(route).whole,
   },
   {
     title: "Last failure",
@@ -101,6 +108,15 @@ const COLUMNS: readonly Column<Route>[] = [
       last_failure === null ? null : `${last_failure.reason} ${last_failure.status ?? ""}`,
   },
 ];
+
+/** Milliseconds, or why there are none. */
+function Took(props: { readonly time: number | string }) {
+  return (
+    <Show when={typeof props.time === "number"} fallback={<span class={ui.soft}>{props.time}</span>}>
+      {duration(Number(props.time))}
+    </Show>
+  );
+}
 
 /** What a page of one model shows of its routes. */
 export const ROUTE_COLUMNS = COLUMNS.filter(({ order }) => order !== "model");

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { chosenRoutes, type Route, routeId } from "./routes.ts";
+import { chosenRoutes, type Route, routeId, timesOf } from "./routes.ts";
 
 function route(model: string, over: Partial<Route> = {}): Route {
   const plain = {
@@ -44,6 +44,26 @@ test("state, provider and a part of the model's name narrow the list", () => {
   expect(models(chosenRoutes(routes, { state: "open" }))).toEqual(["claude"]);
   expect(models(chosenRoutes(routes, { provider: "groq" }))).toEqual(["gpt-b"]);
   expect(models(chosenRoutes(routes, { model: "GPT" }))).toEqual(["gpt-a", "gpt-b"]);
+});
+
+test("a time that is absent beside another says why", () => {
+  expect(timesOf(route("a", { latency_ms: 320, plain_ms: 1_400 }))).toEqual({ first: 320, whole: 1_400 });
+  expect(timesOf(route("a", { plain_ms: 1_400 }))).toEqual({ first: "no stream of late", whole: 1_400 });
+  expect(timesOf(route("a", { latency_ms: 320 }))).toEqual({ first: 320, whole: "streams only" });
+  expect(timesOf(route("a"))).toEqual({ first: "–", whole: "–" });
+});
+
+test("what never streams has one time, that of the whole answer", () => {
+  expect(timesOf(route("a", { category: "video", latency_ms: 30_000 }))).toEqual({
+    first: "never streams",
+    whole: 30_000,
+  });
+});
+
+test("routes are ordered by either time, those without it first", () => {
+  const routes = [route("a", { plain_ms: 9 }), route("b", { latency_ms: 5 }), route("c", { plain_ms: 4 })];
+  expect(models(chosenRoutes(routes, { order: "whole" }))).toEqual(["b", "c", "a"]);
+  expect(models(chosenRoutes(routes, { order: "-latency" }))).toEqual(["b", "a", "c"]);
 });
 
 test("one model by two credentials is two routes", () => {

@@ -11,6 +11,28 @@ export function routeId({ model, provider, credential, category }: Omit<Route, "
 
 const WORST = { open: 0, cooling: 1, healthy: 2 } as const;
 
+/** How long a route of late took; a text says why there is no time. */
+export interface RouteTimes {
+  /** Until the first content of a stream, in milliseconds. */
+  readonly first: number | string;
+  /** Until a whole answer, or until an image or a video was made. */
+  readonly whole: number | string;
+}
+
+/** Both times of a route. */
+export function timesOf({
+  category,
+  latency_ms: first,
+  plain_ms: plain,
+}: Pick<Route, "category" | "latency_ms" | "plain_ms">): RouteTimes {
+  // Only language models stream; of the others one time is measured, that of the whole answer.
+  if (category !== "language") return { first: "never streams", whole: first ?? plain ?? "–" };
+  return {
+    first: first ?? (plain === null ? "–" : "no stream of late"),
+    whole: plain ?? (first === null ? "–" : "streams only"),
+  };
+}
+
 /** By what routes may be ordered. */
 const ORDERS: Readonly<Record<string, (route: Route) => number | string>> = {
   model: ({ model }) => model,
@@ -18,7 +40,8 @@ const ORDERS: Readonly<Record<string, (route: Route) => number | string>> = {
   state: ({ state }) => WORST[state],
   calls: ({ calls }) => calls,
   failed: ({ failed }) => failed,
-  latency: ({ latency_ms }) => latency_ms ?? -1,
+  latency: (route) => numberOf(timesOf(route).first),
+  whole: (route) => numberOf(timesOf(route).whole),
 };
 
 /** The routes that an address asks for, those in trouble first where it names no order. */
@@ -31,6 +54,11 @@ export function chosenRoutes(routes: readonly Route[], search: HealthSearch): re
     .filter((route) => provider === undefined || route.provider === provider)
     .filter((route) => `${route.model} ${route.upstream_id}`.toLowerCase().includes(model.toLowerCase()))
     .toSorted((a, b) => sign * compare(measure(a), measure(b)));
+}
+
+/** Routes without a time stand below all others. */
+function numberOf(time: number | string): number {
+  return typeof time === "number" ? time : -1;
 }
 
 function compare(a: number | string, b: number | string): number {

@@ -119,7 +119,7 @@ export function TimeChart(props: {
     watched.observe(document.documentElement, { attributeFilter: ["data-theme"] });
     scheme.addEventListener("change", redraw);
     let plot: uPlot | undefined;
-    const shape = createMemo(() => JSON.stringify(props.series.map(({ name }) => name)));
+    const shape = createMemo(() => JSON.stringify([props.series.map(({ name }) => name), colours()]));
     createEffect(
       on([theme, shape], () => {
         plot?.destroy();

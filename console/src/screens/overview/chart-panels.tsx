@@ -8,6 +8,7 @@ import { classes } from "../../design/classes.ts";
 import { axisCredits, credits } from "../../format/money.ts";
 import { compact, duration } from "../../format/numbers.ts";
 import type { TimeRange } from "../../shell/range.ts";
+import { useModelColours } from "../models/colours.ts";
 import { groupSeries, lineOf, type Step, stepsOf, wholeSteps } from "./charts.ts";
 import styles from "./overview.module.css";
 import type { Usage, UsageOf } from "./types.ts";
@@ -50,6 +51,7 @@ function ModelChart(
   },
 ) {
   const usage = useQuery(() => usageByStep(props, "model"));
+  const { models, colourOf } = useModelColours();
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo(() =>
     groupSeries(
@@ -59,10 +61,10 @@ function ModelChart(
         value: props.measure(row),
       })),
       times(),
-    ),
+    ).map(({ name, values }) => ({ name, values, colour: colourOf(name) })),
   );
   return (
-    <ChartPanel {...props} of={usage} series={series()} isStacked>
+    <ChartPanel {...props} of={models.isPending ? models : usage} series={series()} isStacked>
       The chart shows which models were called.
     </ChartPanel>
   );

@@ -31,6 +31,7 @@ import { useRange } from "../../shell/use-range.ts";
 import { CODE_WORDS, wordsOf } from "../../words/words.ts";
 import { TableSkeleton } from "./paid.tsx";
 import type { RefusalRow } from "./types.ts";
+import { useModelColours } from "../models/colours.ts";
 import { refusalSeries } from "./refusal-series.ts";
 
 const FILTERS = ["id", "model", "status", "code", "account_id", "key_id"] as const;
@@ -167,14 +168,20 @@ function Counts() {
     if (group() === "code") return wordsOf(CODE_WORDS, value).name;
     return group() === "key" ? (nameOf(value) ?? value) : value;
   };
-  const drawn = createMemo(() =>
-    refusalSeries(
+  const { colourOf } = useModelColours();
+  const drawn = createMemo(() => {
+    const { times, series } = refusalSeries(
       counts.isSuccess ? counts.data.data : [],
       range(),
       intervalOf(range()) === "hour" ? 3_600 : 86_400,
       name,
-    ),
-  );
+    );
+    if (group() !== "model") return { times, series };
+    return {
+      times,
+      series: series.map(({ name: model, values }) => ({ name: model, values, colour: colourOf(model) })),
+    };
+  });
   const all = (): number =>
     drawn().series.reduce(
       (sum, { values }) => sum + values.reduce<number>((part, value) => part + (value ?? 0), 0),

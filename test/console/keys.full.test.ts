@@ -161,7 +161,7 @@ describeInChromium("a key", () => {
     await page.getByRole("button", { name: "Revoke…" }).click();
     await dialog.getByRole("button", { name: "Revoke for ever" }).click();
     await dialog.waitFor({ state: "detached" });
-    await page.getByText("revoked", { exact: true }).waitFor();
+    await page.getByTitle("The key was revoked for ever.").waitFor();
     expect(await status()).toBe(401);
     expect((await desk.read(`/keys/${key.id}`)).revoked_at).not.toBeNull();
     for (const name of ["Revoke…", "Change…"])

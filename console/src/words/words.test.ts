@@ -6,6 +6,8 @@ import { ERRORS } from "../../../src/core/errors.ts";
 import { PRICE_BUCKETS } from "../../../src/core/money/price.ts";
 import { TASK_ERRORS, TASK_STATES } from "../../../src/core/task.ts";
 import { ABANDONED } from "../../../src/ledger/commands.ts";
+import { KEY_WORDS } from "../screens/accounts/keys.ts";
+import { ROUTE_STATES } from "../screens/health/search.ts";
 import {
   attemptWords,
   BUCKET_NAMES,
@@ -14,6 +16,7 @@ import {
   FLAG_WORDS,
   HOLD_WORDS,
   OUTCOME_WORDS,
+  ROUTE_WORDS,
   STATE_WORDS,
   type Words,
   wordsOf,
@@ -48,6 +51,16 @@ function codesInSource(): Set<string> {
     }
   return codes;
 }
+
+test("badges begin with a capital letter on every page", () => {
+  const all = [STATE_WORDS, HOLD_WORDS, ENTRY_WORDS, FLAG_WORDS, OUTCOME_WORDS, ROUTE_WORDS, KEY_WORDS];
+  for (const { name } of all.flatMap((words: Readonly<Record<string, Words>>) => Object.values(words)))
+    expect(name).toMatch(/^[A-Z]/);
+});
+
+test("each state of a route has words", () => {
+  expect(Object.keys(ROUTE_WORDS)).toEqual([...ROUTE_STATES]);
+});
 
 test("each outcome of a paid request has words", () => {
   const outcomes = [

@@ -61,7 +61,7 @@ function Present(props: { readonly account: Account }) {
       aside={
         <>
           <Show when={isClosed()}>
-            <Badge>closed</Badge>
+            <Badge>Closed</Badge>
           </Show>
           <CopyableId id={id()} what="account id" />
           <span class={ui.hint}>

@@ -18,7 +18,7 @@ import { useListSearch } from "../../lists/use-search.ts";
 import { useRange } from "../../shell/use-range.ts";
 import styles from "./accounts.module.css";
 import { NewAccountDialog } from "./dialogs.tsx";
-import { KEY_TONES, keyState } from "./keys.ts";
+import { KEY_WORDS, keyState } from "./keys.ts";
 import { Amount, KeysTable, ShortId, TableSkeleton } from "./keys-table.tsx";
 import type { Account } from "./types.ts";
 import { useAccounts, useSpent } from "./reads.ts";
@@ -29,10 +29,10 @@ const TABS = [
   { value: "keys", name: "Keys" },
 ] as const;
 const STATUSES = [
-  ["active", "active"],
-  ["closed", "closed"],
+  ["active", "Active"],
+  ["closed", "Closed"],
 ] as const;
-const KEY_STATES = Object.keys(KEY_TONES).map((state) => [state, state] as const);
+const KEY_STATES = Object.entries(KEY_WORDS).map(([state, { name }]) => [state, name] as const);
 const CLEARED = { text: "", status: "", account_id: "" };
 
 /** Who may spend how much? */
@@ -186,7 +186,7 @@ function columnsOf(
             {account.name}
           </Link>
           <Show when={account.status === "closed"}>
-            <Badge>closed</Badge>
+            <Badge>Closed</Badge>
           </Show>
         </span>
       ),

@@ -1,6 +1,5 @@
 import { Link } from "@tanstack/solid-router";
 import { createMemo, type JSX, Show } from "solid-js";
-import { Badge } from "../../design/badge.tsx";
 import { CopyButton } from "../../design/copy.tsx";
 import { nowSec } from "../../design/now.ts";
 import { Panel } from "../../design/layout.tsx";
@@ -13,10 +12,10 @@ import { exactTime } from "../../format/times.ts";
 import { shortId } from "../../lists/ids.ts";
 import { useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
-import { ListEnd, OwnerLink } from "../../lists/parts.tsx";
+import { ListEnd, OwnerLink, WordBadge } from "../../lists/parts.tsx";
 import { useRange } from "../../shell/use-range.ts";
 import styles from "./accounts.module.css";
-import { KEY_TONES, keyState } from "./keys.ts";
+import { KEY_WORDS, keyState } from "./keys.ts";
 import type { Key } from "./types.ts";
 import { useKeys, useSpent } from "./reads.ts";
 
@@ -119,8 +118,7 @@ export function TableSkeleton() {
 
 /** Whether a key can be used. */
 export function KeyBadge(props: { readonly of: Key }) {
-  const state = () => keyState(props.of, nowSec());
-  return <Badge tone={KEY_TONES[state()]}>{state()}</Badge>;
+  return <WordBadge words={KEY_WORDS[keyState(props.of, nowSec())]} />;
 }
 
 /** What is spent of a budget, as a bar beside its words. */

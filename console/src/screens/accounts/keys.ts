@@ -1,15 +1,15 @@
-import type { Tone } from "../../design/badge.tsx";
+import type { Words } from "../../words/words.ts";
 import type { Key } from "./types.ts";
 
 /** Whether a key can be used, in a word. */
 export type KeyState = "live" | "used up" | "expired" | "revoked";
 
-/** What the states of keys look like. */
-export const KEY_TONES: Readonly<Record<KeyState, Tone>> = {
-  live: "ok",
-  "used up": "warn",
-  expired: "none",
-  revoked: "none",
+/** The states of keys in words. */
+export const KEY_WORDS: Readonly<Record<KeyState, Words>> = {
+  live: { name: "Live", tone: "ok", says: "The key can be used." },
+  "used up": { name: "Used up", tone: "warn", says: "The key's budget is spent or held." },
+  expired: { name: "Expired", tone: "none", says: "The key's time has ended." },
+  revoked: { name: "Revoked", tone: "none", says: "The key was revoked for ever." },
 };
 
 /** Whether a key can be used at `nowSec`. */

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Check>[] = [
   { title: "Invariant", cell: ({ id }) => <code>{id}</code>, text: ({ id }) => id },
   {
     title: "State",
-    cell: ({ ok }) => <Badge tone={ok ? "ok" : "bad"}>{ok ? "holds" : "broken"}</Badge>,
+    cell: ({ ok }) => <Badge tone={ok ? "ok" : "bad"}>{ok ? "Holds" : "Broken"}</Badge>,
     text: ({ ok }) => (ok ? "holds" : "broken"),
   },
   {

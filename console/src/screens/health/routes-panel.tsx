@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/solid-query";
 import { Link, useNavigate, useSearch } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
-import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";
 import { Panel } from "../../design/layout.tsx";
@@ -10,6 +9,8 @@ import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import { count, duration, share } from "../../format/numbers.ts";
+import { WordBadge } from "../../lists/parts.tsx";
+import { ROUTE_WORDS } from "../../words/words.ts";
 import styles from "./health.module.css";
 import { routesQuery } from "./reads.ts";
 import { chosenRoutes, type Route, timesOf } from "./routes.ts";
@@ -17,7 +18,6 @@ import { type HealthSearch, ROUTE_STATES } from "./search.ts";
 
 /** So many are shown before the reader asks for all: those in trouble stand first. */
 const FIRST = 15;
-const TONES = { healthy: "ok", cooling: "warn", open: "bad" } as const;
 
 const COLUMNS: readonly Column<Route>[] = [
   {
@@ -48,7 +48,7 @@ const COLUMNS: readonly Column<Route>[] = [
     order: "state",
     cell: (route) => (
       <span>
-        <Badge tone={TONES[route.state]}>{route.state}</Badge>{" "}
+        <WordBadge words={ROUTE_WORDS[route.state]} />{" "}
         <Show when={route.until}>
           <span class={ui.soft}>
             again <Time at={route.until} />
@@ -162,7 +162,7 @@ export function RoutesPanel() {
           }
         >
           <option value="">any</option>
-          <For each={ROUTE_STATES}>{(state) => <option value={state}>{state}</option>}</For>
+          <For each={ROUTE_STATES}>{(state) => <option value={state}>{ROUTE_WORDS[state].name}</option>}</For>
         </SelectField>
         <SelectField
           label="Provider"

@@ -49,8 +49,8 @@ const PROVIDER_COLUMNS: readonly Column<Provider>[] = [
     title: "State",
     cell: (provider) => (
       <span>
-        <Badge tone={provider.live ? "ok" : "none"}>{provider.live ? "live" : "no credential"}</Badge>{" "}
-        {provider.sandbox && <Badge tone="warn">sandbox</Badge>}
+        <Badge tone={provider.live ? "ok" : "none"}>{provider.live ? "Live" : "No credential"}</Badge>{" "}
+        {provider.sandbox && <Badge tone="warn">Sandbox</Badge>}
       </span>
     ),
     text: ({ live }) => (live ? "live" : "no credential"),

@@ -2,7 +2,6 @@ import { useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { For, Show } from "solid-js";
 import type { Entry } from "../../api/client.ts";
-import { Badge, type Tone } from "../../design/badge.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Loaded } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
@@ -10,7 +9,7 @@ import ui from "../../design/ui.module.css";
 import { count } from "../../format/numbers.ts";
 import { WordBadge } from "../../lists/parts.tsx";
 import type { TimeRange } from "../../shell/range.ts";
-import { STATE_WORDS } from "../../words/words.ts";
+import { ROUTE_WORDS, STATE_WORDS, type Words } from "../../words/words.ts";
 import styles from "./overview.module.css";
 import { routesQuery, tasksQuery } from "./reads.ts";
 
@@ -26,12 +25,11 @@ export function TasksPanel(props: { readonly range: TimeRange }) {
           <ul class={styles.states}>
             <For each={TASK_STATES}>
               {(state) => (
-                <li>
-                  <Link to="/tasks" search={statusSearch(state)} class={styles.stateCount}>
-                    {count(read().data.find(({ status }) => status === state)?.count ?? 0)}
-                  </Link>
-                  <WordBadge words={STATE_WORDS[state]} />
-                </li>
+                <Counted
+                  words={STATE_WORDS[state]}
+                  count={read().data.find(({ status }) => status === state)?.count ?? 0}
+                  search={statusSearch(state)}
+                />
               )}
             </For>
           </ul>
@@ -41,12 +39,26 @@ export function TasksPanel(props: { readonly range: TimeRange }) {
   );
 }
 
+/** How many are in a state. A state that none is in has no colour. */
+function Counted(props: { readonly words: Words; readonly count: number; readonly search?: object }) {
+  const words = (): Words => (props.count === 0 ? { ...props.words, tone: "none" } : props.words);
+  const look = () => ({ class: styles.stateCount, "data-none": props.count === 0 ? "" : undefined });
+  return (
+    <li>
+      <Show when={props.search} fallback={<span {...look()}>{count(props.count)}</span>}>
+        {(search) => (
+          <Link to="/tasks" search={search()} {...look()}>
+            {count(props.count)}
+          </Link>
+        )}
+      </Show>
+      <WordBadge words={words()} />
+    </li>
+  );
+}
+
 type Route = Entry<"/admin/v1/routes">;
-const ROUTE_STATES: readonly { readonly state: Route["state"]; readonly tone: Tone }[] = [
-  { state: "healthy", tone: "ok" },
-  { state: "cooling", tone: "warn" },
-  { state: "open", tone: "bad" },
-];
+const ROUTE_STATES = Object.keys(ROUTE_WORDS) as Route["state"][];
 const MOST_TROUBLES = 5;
 
 /** How many routes fare well, and those that do not. */
@@ -61,13 +73,11 @@ export function RoutesPanel() {
             <>
               <ul class={styles.states}>
                 <For each={ROUTE_STATES}>
-                  {({ state, tone }) => (
-                    <li>
-                      <span class={styles.stateCount}>
-                        {count(read().data.filter((route) => route.state === state).length)}
-                      </span>
-                      <Badge tone={tone}>{state}</Badge>
-                    </li>
+                  {(state) => (
+                    <Counted
+                      words={ROUTE_WORDS[state]}
+                      count={read().data.filter((route) => route.state === state).length}
+                    />
                   )}
                 </For>
               </ul>
@@ -87,7 +97,7 @@ export function RoutesPanel() {
 function Trouble(props: { readonly route: Route }) {
   return (
     <li>
-      <Badge tone={props.route.state === "open" ? "bad" : "warn"}>{props.route.state}</Badge>
+      <WordBadge words={ROUTE_WORDS[props.route.state]} />
       <span class={styles.troubleName}>
         {props.route.model} <span class={ui.soft}>at {props.route.provider}</span>
       </span>

@@ -131,6 +131,16 @@ export function WordBadge(props: { readonly words: Words }) {
   );
 }
 
+/** The end of an id, with a button that copies all of it. */
+export function ShortId(props: { readonly id: string; readonly what: string }) {
+  return (
+    <span class={ui.copyable}>
+      <code title={props.id}>{shortId(props.id)}</code>
+      <CopyButton text={props.id} what={props.what} />
+    </span>
+  );
+}
+
 /** An id that leads to its page, shortened, with a button that copies all of it. */
 export function IdLink(props: {
   readonly id: string;

@@ -9,7 +9,6 @@ import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { compact } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
-import { shortId } from "../../lists/ids.ts";
 import { useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
 import { ListEnd, OwnerLink, WordBadge } from "../../lists/parts.tsx";
@@ -219,16 +218,6 @@ function columnsOf(
       text: ({ id }) => id,
     },
   ];
-}
-
-/** The end of an id, with a button that copies all of it. */
-export function ShortId(props: { readonly id: string; readonly what: string }) {
-  return (
-    <span class={ui.copyable}>
-      <code title={props.id}>{shortId(props.id)}</code>
-      <CopyButton text={props.id} what={props.what} />
-    </span>
-  );
 }
 
 /** Credits, or a dash until they are known. */

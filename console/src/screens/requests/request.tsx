@@ -15,7 +15,7 @@ import { credits, dollars, exactCredits, exactPrice } from "../../format/money.t
 import { compact, count, duration, seconds, share } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import { useIsOperator } from "../../lists/names.ts";
-import { OwnerLink, WordBadge } from "../../lists/parts.tsx";
+import { OwnerLink, ShortId, WordBadge } from "../../lists/parts.tsx";
 import {
   attemptWords,
   BUCKET_NAMES,
@@ -340,7 +340,7 @@ function Ledger(props: { readonly request: RequestDetail }) {
   type Row = RequestDetail["ledger"][number];
   const columns: readonly Column<Row>[] = [
     { title: "Entry", cell: ({ kind }) => <WordBadge words={wordsOf(ENTRY_WORDS, kind)} /> },
-    { title: "Id", cell: ({ id }) => <CopyableId id={id} what="entry id" /> },
+    { title: "Id", cell: ({ id }) => <ShortId id={id} what="entry id" /> },
     { title: "Booked", cell: ({ created_at }) => <Time at={created_at} /> },
     { title: "Amount, cr", isNumber: true, cell: ({ amount }) => exactCredits(amount) },
     { title: "Balance after, cr", isNumber: true, cell: ({ balance_after }) => exactCredits(balance_after) },

@@ -45,6 +45,31 @@ describeInChromium("on a phone", () => {
     await opened.close();
   }, 120_000);
 
+  test("the page Health shows what needs a look, and the rest at a click that the address keeps", async () => {
+    const opened = await desk.openSignedIn(undefined, PHONE);
+    const { page } = opened;
+    await page.goto(`${desk.gateway.url}/console/health`);
+    for (const says of ["All hold.", "All are healthy."]) await page.getByText(says).waitFor();
+    expect(await page.evaluate("document.documentElement.scrollHeight")).toBeLessThan(3_000);
+    await opened.picture("phone-health");
+    const settings = page.getByRole("region", { name: "Configuration in force" }).first();
+    // What is looked for is shown without unfolding the rest.
+    await settings.getByLabel("Setting").fill("process.sandbox");
+    await settings.getByText("process.sandbox").waitFor();
+    await settings.getByLabel("Setting").fill("");
+    for (const name of [/^Show all \d+ invariants$/, /^Show all \d+ routes$/, /^Show all \d+ settings$/])
+      await page.getByRole("button", { name }).click();
+    await page.waitForURL(/settings=true/);
+    await page.reload();
+    await settings.getByText("process.sandbox").waitFor();
+    await page.getByRole("cell", { name: "journal" }).first().waitFor();
+    expect(
+      await page.getByRole("button", { name: /^Show all \d+ (invariants|routes|settings)$/ }).count(),
+    ).toBe(0);
+    expect(opened.faults()).toEqual([]);
+    await opened.close();
+  }, 120_000);
+
   test("the button that copies a call stands beside its lines, and a call is told in the words of all pages", async () => {
     const { gateway } = desk;
     const asked = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hi" }] };

@@ -326,8 +326,16 @@ export const STATE_WORDS = {
 /** States of a route's breaker. */
 export const ROUTE_WORDS = {
   healthy: { name: "Healthy", tone: "ok", says: "Requests are sent this way." },
-  cooling: { name: "Cooling", tone: "warn", says: "The provider refused this way for now. It rests for a while." },
-  open: { name: "Open", tone: "bad", says: "The credential was refused or failed again and again. A trial call decides when it serves again." },
+  cooling: {
+    name: "Cooling",
+    tone: "warn",
+    says: "The provider refused this way for now. It rests for a while.",
+  },
+  open: {
+    name: "Open",
+    tone: "bad",
+    says: "The credential was refused or failed again and again. A trial call decides when it serves again.",
+  },
 } as const satisfies Record<string, Words>;
 
 /** States of holds. */

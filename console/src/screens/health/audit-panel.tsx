@@ -11,6 +11,7 @@ import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import styles from "./health.module.css";
 import type { Status } from "./types.ts";
+import { ShowAll, useFold } from "./fold.tsx";
 import { auditQuery } from "./reads.ts";
 
 type Check = Answer<"/admin/v1/audit">["checks"][number];
@@ -33,6 +34,7 @@ const COLUMNS: readonly Column<Check>[] = [
 export function AuditPanel(props: { readonly status: UseQueryResult<Status> }) {
   const queries = useQueryClient();
   const audit = useQuery(() => auditQuery);
+  const { isFolded, unfold } = useFold("invariants");
   const [isFull, setFull] = createSignal(false);
   const lastRun = (): number =>
     Math.min(nowSec(), Math.max(known(props.status)?.audit.last_run_at ?? 0, audit.dataUpdatedAt / 1_000));
@@ -82,13 +84,24 @@ export function AuditPanel(props: { readonly status: UseQueryResult<Status> }) {
         </p>
       </Show>
       <Loaded of={audit}>
-        {(read) => (
-          <DataTable
-            label="Invariants"
-            columns={COLUMNS}
-            rows={read().checks.toSorted((a, b) => Number(a.ok) - Number(b.ok))}
-          />
-        )}
+        {(read) => {
+          const shown = (): readonly Check[] =>
+            read()
+              .checks.filter(({ ok }) => !isFolded() || !ok)
+              .toSorted((a, b) => Number(a.ok) - Number(b.ok));
+          return (
+            <>
+              <DataTable label="Invariants" columns={COLUMNS} rows={shown()} />
+              <ShowAll
+                shown={shown().length}
+                all={read().checks.length}
+                noun="invariant"
+                says={shown().length === 0 ? "All hold." : "The others hold."}
+                onShow={unfold}
+              />
+            </>
+          );
+        }}
       </Loaded>
     </Panel>
   );

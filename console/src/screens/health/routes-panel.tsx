@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/solid-query";
 import { Link, useNavigate, useSearch } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
-import { Button } from "../../design/button.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
@@ -12,6 +11,7 @@ import { count, duration, share } from "../../format/numbers.ts";
 import { WordBadge } from "../../lists/parts.tsx";
 import { ROUTE_WORDS } from "../../words/words.ts";
 import styles from "./health.module.css";
+import { ShowAll, useFold } from "./fold.tsx";
 import { routesQuery } from "./reads.ts";
 import { chosenRoutes, type Route, timesOf } from "./routes.ts";
 import { type HealthSearch, ROUTE_STATES } from "./search.ts";
@@ -133,7 +133,17 @@ export function RoutesPanel() {
       resetScroll: false,
     });
   const rows = createMemo(() => chosenRoutes(known(routes) ?? [], search()));
-  const shown = (): readonly Route[] => (search().all === true ? rows() : rows().slice(0, FIRST));
+  const { isFolded, unfold } = useFold("all");
+  const isFiltered = (): boolean =>
+    [search().model, search().state, search().provider].some((value) => value !== undefined);
+  /** On a phone those in trouble alone, until the reader looks for others. */
+  const isTroubleOnly = (): boolean => isFolded() && !isFiltered();
+  const shown = (): readonly Route[] => {
+    if (search().all === true) return rows();
+    return rows()
+      .filter(({ state }) => !isTroubleOnly() || state !== "healthy")
+      .slice(0, FIRST);
+  };
   const providers = () => [...new Set(known(routes)?.map(({ provider }) => provider))].toSorted();
   return (
     <Panel
@@ -188,24 +198,26 @@ export function RoutesPanel() {
             rows={shown()}
             ordering={{ by: search().order ?? "state", change: (order) => change({ order }) }}
             empty={
-              <Empty title={read().length === 0 ? "No model is served" : "No route is like that"}>
-                <p>
-                  {read().length === 0
-                    ? "Give the gateway a provider's key, or start it with SWITCHYARD_SANDBOX=on."
-                    : "Other filters may find it."}
-                </p>
-              </Empty>
+              <Show when={rows().length === 0}>
+                <Empty title={read().length === 0 ? "No model is served" : "No route is like that"}>
+                  <p>
+                    {read().length === 0
+                      ? "Give the gateway a provider's key, or start it with SWITCHYARD_SANDBOX=on."
+                      : "Other filters may find it."}
+                  </p>
+                </Empty>
+              </Show>
             }
           />
         )}
       </Loaded>
-      <Show when={rows().length > shown().length}>
-        <div class={styles.more}>
-          <Button kind="quiet" onClick={() => change({ all: true })}>
-            Show all {count(rows().length)}
-          </Button>
-        </div>
-      </Show>
+      <ShowAll
+        shown={shown().length}
+        all={rows().length}
+        noun="route"
+        says={isTroubleOnly() ? (shown().length === 0 ? "All are healthy." : "The others are healthy.") : ""}
+        onShow={unfold}
+      />
     </Panel>
   );
 }

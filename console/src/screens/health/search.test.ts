@@ -2,13 +2,21 @@ import { expect, test } from "bun:test";
 import { readHealth } from "./search.ts";
 
 test("an address says which routes are shown", () => {
-  const search = { state: "open", provider: "openai", model: "gpt", order: "-calls", all: true };
+  const search = {
+    state: "open",
+    provider: "openai",
+    model: "gpt",
+    order: "-calls",
+    all: true,
+    settings: true,
+  };
   expect(readHealth(search)).toEqual({
     state: "open",
     provider: "openai",
     model: "gpt",
     order: "-calls",
     all: true,
+    settings: true,
   });
 });
 

@@ -4,14 +4,18 @@ export const ROUTE_STATES = ["healthy", "cooling", "open"] as const;
 /** The state of a route. */
 export type RouteState = (typeof ROUTE_STATES)[number];
 
+/** Lists of the page that can be folded. `all`: the routes. */
+export const FOLDS = ["all", "providers", "invariants", "settings"] as const;
+
+/** A list that can be folded. */
+export type Fold = (typeof FOLDS)[number];
+
 /** Which routes the address shows, and in which order. */
-export interface HealthSearch {
+export interface HealthSearch extends Partial<Record<Fold, true | undefined>> {
   readonly state?: RouteState | undefined;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
   readonly order?: string | undefined;
-  /** All routes, and not the first alone. */
-  readonly all?: true | undefined;
 }
 
 /** Reads it out of an address. */
@@ -20,14 +24,14 @@ export function readHealth({
   provider,
   model,
   order,
-  all,
+  ...others
 }: Readonly<Record<string, unknown>>): HealthSearch {
   return {
     state: ROUTE_STATES.find((known) => known === state),
     provider: textOf(provider),
     model: textOf(model),
     order: textOf(order),
-    all: all === true ? true : undefined,
+    ...Object.fromEntries(FOLDS.map((name) => [name, others[name] === true ? true : undefined])),
   };
 }
 

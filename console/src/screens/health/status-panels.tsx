@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/solid-query";
-import { createSignal } from "solid-js";
+import { createSignal, Show } from "solid-js";
 import { Badge } from "../../design/badge.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Fact, Facts, Panel } from "../../design/layout.tsx";
@@ -10,6 +10,7 @@ import { Time } from "../../design/values.tsx";
 import { count } from "../../format/numbers.ts";
 import styles from "./health.module.css";
 import type { Status } from "./types.ts";
+import { ShowAll, useFold } from "./fold.tsx";
 import { flatten, type Setting } from "./settings.ts";
 
 interface StatusProps {
@@ -65,18 +66,38 @@ const PROVIDER_COLUMNS: readonly Column<Provider>[] = [
 
 /** Which providers can be called. */
 export function ProvidersPanel(props: StatusProps) {
+  const { isFolded, unfold } = useFold("providers");
   return (
     <Panel flush title="Providers">
       <div class={styles.tall}>
         <Loaded of={props.status}>
-          {(read) => (
-            <DataTable
-              label="Providers"
-              columns={PROVIDER_COLUMNS}
-              rows={read().providers.toSorted((a, b) => Number(b.live) - Number(a.live))}
-              empty={<Empty title="No provider is known" />}
-            />
-          )}
+          {(read) => {
+            const shown = (): readonly Provider[] =>
+              read()
+                .providers.filter(({ live }) => !isFolded() || live)
+                .toSorted((a, b) => Number(b.live) - Number(a.live));
+            return (
+              <>
+                <DataTable
+                  label="Providers"
+                  columns={PROVIDER_COLUMNS}
+                  rows={shown()}
+                  empty={
+                    <Show when={read().providers.length === 0}>
+                      <Empty title="No provider is known" />
+                    </Show>
+                  }
+                />
+                <ShowAll
+                  shown={shown().length}
+                  all={read().providers.length}
+                  noun="provider"
+                  says={shown().length === 0 ? "None has a credential." : "The others have no credential."}
+                  onShow={unfold}
+                />
+              </>
+            );
+          }}
         </Loaded>
       </div>
     </Panel>
@@ -97,6 +118,9 @@ export function SettingsPanel(props: StatusProps) {
   const [text, setText] = createSignal("");
   const rows = (): readonly Setting[] =>
     flatten(known(props.status)?.settings ?? {}).filter(({ path }) => path.includes(text().toLowerCase()));
+  const { isFolded, unfold } = useFold("settings");
+  /** On a phone none, until the reader looks for some. */
+  const shown = (): readonly Setting[] => (isFolded() && text() === "" ? [] : rows());
   return (
     <Panel
       flush
@@ -122,11 +146,16 @@ export function SettingsPanel(props: StatusProps) {
           <DataTable
             label="Configuration in force"
             columns={SETTING_COLUMNS}
-            rows={rows()}
-            empty={<Empty title="No setting has that in its name" />}
+            rows={shown()}
+            empty={
+              <Show when={rows().length === 0}>
+                <Empty title="No setting has that in its name" />
+              </Show>
+            }
           />
         )}
       </Loaded>
+      <ShowAll shown={shown().length} all={rows().length} noun="setting" onShow={unfold} />
     </Panel>
   );
 }

@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-DMX4imUS.js";import{t}from"./media-DmUp7DfN.js";function n(){return e(t,{kind:`video`})}export{n as PlaygroundVideos};

@@ -92,8 +92,7 @@ export function readConfig(environment: Environment, folder: string): Config {
   if (!isSandboxMode(sandbox))
     throw new Error(`SWITCHYARD_SANDBOX is "${sandbox}": use ${SANDBOX_MODES.join(", ")}.`);
   const warmUp = value("SWITCHYARD_WARM_UP") ?? "on";
-  if (warmUp !== "on" && warmUp !== "off")
-    throw new Error(`SWITCHYARD_WARM_UP is "${warmUp}": use on, off.`);
+  if (warmUp !== "on" && warmUp !== "off") throw new Error(`SWITCHYARD_WARM_UP is "${warmUp}": use on, off.`);
   return Object.freeze({
     host: value("HOST") ?? "127.0.0.1",
     port,

@@ -174,6 +174,32 @@ describeOnEngineOfSuite("retries and money", (engine) => {
     return json.data[0].failed === 1;
   }
 
+  for (const status of [400, 401, 429, 503])
+    for (const stream of [false, true])
+      test(`a client that leaves while a ${status} is read (${stream ? "streamed" : "plain"}) pays nothing`, async () => {
+        const { gateway, double } = await opened(1_000);
+        double.handle(inFull);
+        const gate = createGate();
+        const refusal = jsonAnswer(status, { error: { message: "No.", type: "x" } });
+        failing.handle((request) =>
+          (request.json() as Json).stop === undefined ? jsonAnswer(503, {}) : gateAt(refusal, 5, gate),
+        );
+        const controller = new AbortController();
+        const asked = gateway
+          .chat({ ...unitBody(9), model: BOTH, stream, stop: "x" }, { signal: controller.signal })
+          .catch(() => {});
+        await gate.reached;
+        // What is asked after it is answered: so the gateway has had the head before it.
+        await (await gateway.chat(unitBody(1))).arrayBuffer();
+        const { balance } = await gateway.account();
+        controller.abort();
+        await asked;
+        await gateway.settled();
+        expect((await gateway.account()).balance).toBe(balance);
+        const row = (await requestRows()).find(({ outcome }: Json) => outcome === "client_gone");
+        expect(row).toMatchObject({ credit: 0, attempts: [{ status }] });
+      });
+
   test("a client that leaves during the second attempt pays for its input, once", async () => {
     const { gateway, double } = await opened(1_000);
     double.handle((request) => gateAt(inFull(request), "start", createGate()));

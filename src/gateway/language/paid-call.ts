@@ -171,7 +171,8 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   async #nextAfter(error: Error): Promise<PreparedCall<Format> | undefined> {
     const { signal } = this.#controller;
-    this.#isBetween = !signal.aborted;
+    // A client that leaves between two attempts has this called once more, with the attempt before ended.
+    this.#isBetween ||= !signal.aborted;
     const next = await this.#tries.next(error, this.#answered, signal);
     if (next !== undefined) this.#parts.services.failpoint("upstream.before_retry");
     return next;
@@ -276,8 +277,8 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   settleLeft(metered: Metered | undefined): Promise<MicroCredits> {
     const { hold } = this.#parts;
-    // Nothing is under way, so nothing was used.
-    if (this.#attempts.length === 0 || this.#isBetween)
+    // Nothing is under way, or it is refused already: nothing was used.
+    if (this.#attempts.length === 0 || this.#isBetween || isRefused(this.#answered))
       return this.#end({ outcome: "client_gone", metered: undefined, delivered: true });
     const seen = metered ?? {
       usage: { ...NO_USAGE, input: this.#terms.admission.expectedInput },
@@ -352,6 +353,11 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_PADDING: readonly string[] = [];
+
+/** Whether an answer began that has nothing to be charged for, whatever its rest says. */
+function isRefused(answered: Answered | undefined): boolean {
+  return answered !== undefined && (answered.status < 200 || answered.status > 299);
+}
 
 /** What an answer by this way is read against. */
 function contextOf<Format extends CalledFormat>(

@@ -38,17 +38,19 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
   });
   registry.readings({
     name: "switchyard_breaker_open",
-    help: "1 while the breaker of a provider's credential is open or half open, else 0",
+    help: "1 while a breaker of a provider's credential is open or half open, else 0",
     labels: ["provider", "credential"],
     type: "gauge",
-    // The ways of a credential share its breaker.
-    read: () =>
-      new Map(
-        ways().map((way): [string, Reading] => {
-          const labels = [way.provider, nameOf(way.credential)];
-          return [labels.join("\n"), [labels, way.state === "open" ? 1 : 0]];
-        }),
-      ).values(),
+    // The ways of a credential share its breaker, but those to images and videos have one of their own.
+    read: () => {
+      const open = new Map<string, Reading>();
+      for (const { provider, credential, state } of ways()) {
+        const labels = [provider, nameOf(credential)];
+        const name = labels.join("\n");
+        if (state === "open" || !open.has(name)) open.set(name, [labels, state === "open" ? 1 : 0]);
+      }
+      return open.values();
+    },
   });
   one("gauge", "switchyard_open_holds", "Holds of requests in this process that have not ended", openHolds);
   registry.readings({

@@ -229,8 +229,14 @@ describe("a developer's session", () => {
     expect(key.available).toEqual({ amount: expect.closeTo(7 - key.spent, 6), bound: "budget" });
     expect(JSON.stringify(key)).not.toContain(String(balance));
     await gateway.admin("PATCH", `/keys/${gateway.keyId}`, { budget: null });
-    for (const path of [`/accounts/${gateway.accountId}`, "/accounts", "/keys", `/keys/${others[0]?.id}`])
-      expect([path, (await developer.ask("GET", path)).json.data ?? null]).toEqual([path, null]);
+    for (const path of [`/accounts/${gateway.accountId}`, "/accounts", "/keys"])
+      expect([path, (await developer.ask("GET", path)).status]).toEqual([path, 403]);
+    expect((await developer.ask("GET", `/keys/${others[0]?.id}`)).status).toBe(404);
+    const ledger = (await developer.ask("GET", `/accounts/${gateway.accountId}/ledger`)).json.data;
+    const [{ id }] = (await developer.ask("GET", "/requests")).json.data;
+    const entries = [...ledger, ...(await developer.ask("GET", `/requests/${id}`)).json.ledger];
+    expect(entries.length).toBeGreaterThan(1);
+    for (const entry of entries) expect(entry.balance_after).toBeNull();
   });
 
   test("counts its key's usage alone, by whatever it is grouped, without what the operator owes", async () => {

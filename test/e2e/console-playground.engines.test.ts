@@ -228,6 +228,18 @@ describeOnEngineOfSuite("the playground", (engine) => {
     expect((await ask("GET", path)).json.status).toBe("pending");
     await choose(await newAccount());
     expect((await operator.ask("GET", path)).status).toBe(404);
+    // Another key of the same account may, by the interface for keys; its session sees what that key made alone.
+    const { json: key } = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "other",
+    });
+    const other = await signIn(gateway, key.key);
+    for (const [method, at] of [
+      ["GET", path],
+      ["POST", `${path}/cancel`],
+    ] as const)
+      expect([at, (await other.ask(method, at)).status]).toEqual([at, 404]);
+    expect((await ask("GET", path)).json.status).toBe("pending");
     expect(await ask("POST", `${path}/cancel`)).toMatchObject({
       status: 200,
       json: { status: "cancelled" },

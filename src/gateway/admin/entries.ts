@@ -11,7 +11,8 @@ export interface EntryView {
   readonly id: string;
   readonly kind: string;
   readonly amount: number;
-  readonly balance_after: number;
+  /** Of the account; null for who sees the entries of one key alone. */
+  readonly balance_after: number | null;
   readonly request_id: string | null;
   readonly reason: string | null;
   readonly created_at: number;
@@ -46,7 +47,9 @@ export async function listEntries(
     if (keyId !== undefined) query = query.where("key_id", "=", keyId);
     if (rows.length <= limit) rows.push(...(await query.execute()));
   }
-  return toPage(rows, limit, entryView);
+  return toPage(rows, limit, (row) =>
+    keyId === undefined ? entryView(row) : withoutBalance(entryView(row)),
+  );
 }
 
 /** An entry as the admin interface shows it. */
@@ -60,4 +63,9 @@ export function entryView(row: Omit<LedgerTable, "seq">): EntryView {
     reason: row.reason,
     created_at: toSeconds(row.created_at_ms),
   };
+}
+
+/** The entry without the account's balance, which tells what other keys spend. */
+export function withoutBalance(entry: EntryView): EntryView {
+  return { ...entry, balance_after: null };
 }

@@ -10,7 +10,7 @@ const refusalOf = (promise: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (error: unknown) => error,
   );
-const of = (key_id: string) => ({ key_id, cost: 5 });
+const of = (key_id: string) => ({ key_id, cost: 5, ledger: [{ id: "e", balance_after: 9 }] });
 
 const operations = {
   task: async (id: string) => of(id),
@@ -34,7 +34,11 @@ test("a developer sees requests of the own key alone, and not what the operator 
     usage: async (request: unknown) => void asked.push(request),
   } as unknown as Admin;
   const own = ownAdmin(admin, caller);
-  expect(await own.request("key_own")).toMatchObject({ key_id: "key_own", cost: null });
+  expect(await own.request("key_own")).toMatchObject({
+    key_id: "key_own",
+    cost: null,
+    ledger: [{ id: "e", balance_after: null }],
+  });
   expect(await refusalOf(own.request("key_other"))).toMatchObject({ status: 404 });
   await own.usage({ interval: "day", groupBy: "none", filter: {} });
   expect(asked).toEqual([

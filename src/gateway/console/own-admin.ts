@@ -2,7 +2,9 @@ import type { Caller } from "../../core/caller.ts";
 import { GatewayError, quoted } from "../../core/errors.ts";
 import type { Admin } from "../admin/admin.ts";
 import type { Operations } from "../admin/operations.ts";
+import { withoutBalance } from "../admin/entries.ts";
 import { notFound } from "../admin/views.ts";
+import type { Tasks } from "../../tasks/tasks.ts";
 
 /**
  * The admin use cases as the holder of a key may use them: reads of that key's own rows, without what the operator owes
@@ -21,7 +23,7 @@ export function ownAdmin(admin: Admin, { keyId, accountId }: Caller): Admin {
     async request(id) {
       const found = await admin.request(id);
       if (found.key_id !== keyId) throw notFound("request", id);
-      return { ...found, cost: null };
+      return { ...found, cost: null, ledger: found.ledger.map(withoutBalance) };
     },
     tasks: async (filter, page) => admin.tasks(own(filter), page),
     usage: async (request) => admin.usage({ ...request, filter: own(request.filter), hidesCost: true }),
@@ -44,6 +46,21 @@ export function ownOperations(operations: Operations, { keyId }: Caller): Operat
       const found = await operations.task(id);
       if (found.key_id !== keyId) throw notFound("task", id);
       return found;
+    },
+  };
+}
+
+/** Tasks as a session by key has them: an id of another key's is a 404, though both keys are of one account. */
+export function ownTasks(tasks: Tasks, own: Pick<Operations, "task">): Tasks {
+  return {
+    ...tasks,
+    async find(kind, id, accountId) {
+      await own.task(id);
+      return tasks.find(kind, id, accountId);
+    },
+    async cancel(kind, id, accountId) {
+      await own.task(id);
+      return tasks.cancel(kind, id, accountId);
     },
   };
 }

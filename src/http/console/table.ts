@@ -26,7 +26,8 @@ const FOR_DEVELOPERS: ReadonlySet<string> = new Set([
 export function routesForSessions(routes: readonly Route[]): readonly Route[] {
   return routes.flatMap((route): readonly Route[] => {
     if (route.access === "admin" && route.path.startsWith(`${ADMIN}/`)) return [forSessions(route)];
-    if (route.access !== "key") return [];
+    // Kept answers are the account's, whichever of its keys asked: no session reads them.
+    if (route.access !== "key" || route.path.startsWith(`${BASE}/responses/:id`)) return [];
     const play: Route = { ...moved(route, BASE, PLAY), access: "play" };
     return route.tag === "models" ? [play, { ...moved(route, BASE, CONSOLE), access: "session" }] : [play];
   });

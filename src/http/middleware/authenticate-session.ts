@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/caller.ts";
-import { forOperators, ownAdmin, ownOperations } from "../../gateway/console/own-admin.ts";
+import { forOperators, ownAdmin, ownOperations, ownTasks } from "../../gateway/console/own-admin.ts";
 import type { Session } from "../../gateway/console/sessions.ts";
 import { checkCsrf, checkOrigin, isUse, mayChange, tokenIn } from "../console/guard.ts";
 import type { EdgeServices, Route } from "../route.ts";
@@ -43,5 +43,7 @@ export async function authenticateSession(
 
 function ownServices(services: EdgeServices, caller: Caller): EdgeServices {
   const admin = ownAdmin(services.admin, caller);
-  return { ...services, admin, operations: ownOperations(services.operations, caller) };
+  const operations = ownOperations(services.operations, caller);
+  const tasks = ownTasks(services.media.tasks, operations);
+  return { ...services, admin, operations, media: { ...services.media, tasks } };
 }

@@ -78,7 +78,12 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   {
     title: "Balance, cr · USD",
     isNumber: true,
-    cell: (entry) => <Money credits={entry.balance_after} bare />,
+    // An operator's alone: a key's session sees no balance, and not this page.
+    cell: (entry) => (
+      <Show when={entry.balance_after !== null}>
+        <Money credits={entry.balance_after ?? 0} bare />
+      </Show>
+    ),
     text: ({ balance_after }) => balance_after,
   },
 ];

@@ -338,13 +338,18 @@ function Charge(props: { readonly request: RequestDetail }) {
 function Ledger(props: { readonly request: RequestDetail }) {
   const isOperator = useIsOperator();
   type Row = RequestDetail["ledger"][number];
-  const columns: readonly Column<Row>[] = [
+  const columns: Column<Row>[] = [
     { title: "Entry", cell: ({ kind }) => <WordBadge words={wordsOf(ENTRY_WORDS, kind)} /> },
     { title: "Id", cell: ({ id }) => <ShortId id={id} what="entry id" /> },
     { title: "Booked", cell: ({ created_at }) => <Time at={created_at} /> },
     { title: "Amount, cr", isNumber: true, cell: ({ amount }) => exactCredits(amount) },
-    { title: "Balance after, cr", isNumber: true, cell: ({ balance_after }) => exactCredits(balance_after) },
   ];
+  if (isOperator())
+    columns.push({
+      title: "Balance after, cr",
+      isNumber: true,
+      cell: ({ balance_after }) => exactCredits(balance_after ?? 0),
+    });
   return (
     <Panel
       title="Ledger"

@@ -104,7 +104,7 @@ export const EntrySchema = Type.Object(
     id: Type.String(),
     kind: Type.String(),
     amount: Type.Number(),
-    balance_after: Type.Number(),
+    balance_after: Type.Union([Type.Number(), Type.Null()]),
     request_id: Type.Union([Type.String(), Type.Null()]),
     reason: Type.Union([Type.String(), Type.Null()]),
     created_at: Type.Integer(),

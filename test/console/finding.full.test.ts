@@ -120,6 +120,9 @@ describeInChromium("a page is found", () => {
   });
 
   desk.story("past the rail, by the keyboard alone", async ({ page }) => {
+    // A screen that is still drawn takes the focus away.
+    await page.getByRole("heading", { level: 1 }).first().waitFor();
+    await page.waitForLoadState("networkidle");
     await page.keyboard.press("Tab");
     expect(await page.locator("a:focus").textContent()).toBe("Skip to the page");
     await page.keyboard.press("Enter");

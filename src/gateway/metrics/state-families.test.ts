@@ -7,7 +7,7 @@ const PROCESS = {
   runtime: "test",
   cpuSec: () => 0,
   residentBytes: () => 0,
-  startedAtSec: () => 0,
+  startedAtSec: 0,
   openDescriptors: () => 0,
   mostDescriptors: () => 0,
 };

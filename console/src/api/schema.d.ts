@@ -7317,7 +7317,9 @@ export interface operations {
                                     };
                                     /** @description Whether a video is among the references; null where that changes nothing */
                                     with_video: boolean | null;
-                                    credits: number;
+                                    least_credits: number;
+                                    /** @description More than the least where the model chooses the quality, or where the seconds of reference videos are charged too */
+                                    most_credits: number;
                                 }[];
                             } | null;
                         }[];

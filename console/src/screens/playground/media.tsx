@@ -336,9 +336,9 @@ function leftOf(charged: Charged | null | undefined): number | undefined {
   return budget === null ? undefined : Math.max(0, budget - (charged?.spent ?? 0));
 }
 
-function prefixOf({ isAbout, why }: Estimate): string {
+function prefixOf({ isAbout, why, least, most }: Estimate): string {
   if (isAbout) return "Costs about";
-  return why === undefined ? "Costs" : "Costs at least";
+  return why === undefined || least < most ? "Costs" : "Costs at least";
 }
 
 function amountOf({ least, most }: Estimate): string {

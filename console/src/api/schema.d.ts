@@ -5827,7 +5827,7 @@ export interface operations {
                             id: string;
                             kind: string;
                             amount: number;
-                            balance_after: number;
+                            balance_after: number | null;
                             request_id: string | null;
                             reason: string | null;
                             created_at: number;
@@ -6665,7 +6665,7 @@ export interface operations {
                             id: string;
                             kind: string;
                             amount: number;
-                            balance_after: number;
+                            balance_after: number | null;
                             request_id: string | null;
                             reason: string | null;
                             created_at: number;

@@ -1,4 +1,4 @@
-import { tokensFor } from "../core/media/media-model.ts";
+import { mostSeconds, tokensFor } from "../core/media/media-model.ts";
 import type { MicroCredits } from "../core/money/credits.ts";
 import { costOf, foldUnpriced, type PriceFacts, type PriceSnapshot } from "../core/money/price.ts";
 import { NO_USAGE, type Usage } from "../core/money/usage.ts";
@@ -18,7 +18,9 @@ export interface MediaCost {
   readonly parameters: Readonly<Record<string, string>>;
   /** Whether a video is among the references; `null` where that changes nothing. */
   readonly hasVideo: boolean | null;
-  readonly cost: MicroCredits;
+  /** Less than `most` where the model chooses the quality, or where reference videos are charged by their seconds. */
+  readonly least: MicroCredits;
+  readonly most: MicroCredits;
 }
 
 /** What jobs of an image or video model cost, by what they ask for. */
@@ -38,16 +40,24 @@ export function mediaCosts(model: MediaPageModel): MediaCosts {
 }
 
 function videoCosts(model: MediaPageModel): MediaCosts {
+  const { inputVideoSec, mostSecWithReferences = Infinity, outputTokens } = model.media;
   const rules = Object.values(model.prices).flat();
-  const withVideo = rules.some(({ when }) => when.hasVideo !== undefined) ? [false, true] : [null];
+  const countsVideos = inputVideoSec > 0 || rules.some(({ when }) => when.hasVideo !== undefined);
+  const withVideo = countsVideos ? [false, true] : [null];
   const costs = valuesOf(model, "resolution").flatMap((resolution) =>
     valuesOf(model, "duration").flatMap((duration) =>
-      withVideo.map((hasVideo) => {
+      withVideo.flatMap((hasVideo) => {
+        const durationSec = Number(duration);
+        // Admission refuses a longer video with references.
+        if (hasVideo === true && durationSec > mostSecWithReferences) return [];
         const facts = { resolution, ...(hasVideo === null ? {} : { hasVideo }) };
-        const seconds = Number(duration);
-        const tokens = tokensFor(model.media.outputTokens, facts);
-        const usage = { ...NO_USAGE, output: tokens * seconds, seconds };
-        return { parameters: { resolution, duration }, hasVideo, cost: priced(model, usage, facts) };
+        const tokens = tokensFor(outputTokens, facts);
+        const costFor = (seconds: number): MicroCredits =>
+          priced(model, { ...NO_USAGE, output: tokens * seconds, seconds }, facts);
+        // A provider that reports no count is charged by the duration alone, so that is the least.
+        const least = costFor(durationSec);
+        const most = costFor(mostSeconds(model.media, durationSec, hasVideo === true));
+        return [{ parameters: { resolution, duration }, hasVideo, least, most }];
       }),
     ),
   );
@@ -59,14 +69,16 @@ function imageCosts(model: MediaPageModel): MediaCosts {
   const { outputTokens, imagesPerJob: images } = model.media;
   if (outputTokens.length === 0) {
     const cost = priced(model, { ...NO_USAGE, images: images ?? 1 }, {});
-    const costs = [{ parameters: {}, hasVideo: null, cost }];
+    const costs = [{ parameters: {}, hasVideo: null, least: cost, most: cost }];
     const per = images === undefined ? "image" : "request";
     return { per, images, isAbout: false, beside: undefined, costs };
   }
   const plain = { per: "image", images: undefined } as const;
   if (outputTokens.some(({ size }) => size !== undefined)) {
     const costs = valuesOf(model, "size").flatMap((size) =>
-      valuesOf(model, "quality").map((quality) => imageCost(model, { size, quality }, { size, quality })),
+      withChoice(
+        valuesOf(model, "quality").map((quality) => imageCost(model, { size, quality }, { size, quality })),
+      ),
     );
     return { ...plain, isAbout: true, beside: "input", costs };
   }
@@ -82,7 +94,17 @@ function imageCost(
   parameters: Readonly<Record<string, string>>,
 ): MediaCost {
   const usage = { ...NO_USAGE, imageOutput: tokensFor(model.media.outputTokens, facts) };
-  return { parameters, hasVideo: null, cost: priced(model, usage, facts) };
+  const cost = priced(model, usage, facts);
+  return { parameters, hasVideo: null, least: cost, most: cost };
+}
+
+/** The costs of one size by its qualities: where the model chooses, the cheapest may come of it. */
+function withChoice(costs: readonly MediaCost[]): readonly MediaCost[] {
+  const cheapest = (least: MicroCredits, other: MediaCost): MicroCredits =>
+    other.least < least ? other.least : least;
+  return costs.map((cost) =>
+    cost.parameters.quality === "auto" ? { ...cost, least: costs.reduce(cheapest, cost.least) } : cost,
+  );
 }
 
 function priced({ prices, priceVersion }: MediaPageModel, usage: Usage, facts: PriceFacts): MicroCredits {

@@ -90,8 +90,26 @@ describe("a page says what a request costs, in credits", () => {
     ["image/midjourney/midjourney", ["So a request, whose images are 4, costs 1,000 credits."]],
     ["image/openai/gpt-image-2", ["| 1024*1024 | 58.8 | 526.8 | 2,107.2 | 2,107.2 |"]],
     ["image/openai/gpt-image-2/edit", ["| 2048*2048 | 119.1 | 1,070.4 | 4,281.6 | 4,281.6 |"]],
-    ["video/alibaba/wan-2.6", ["| 720p | 5,000 | 10,000 | 15,000 |", "| 1080p | 7,500 | 15,000 | 22,500 |"]],
-    ["video/bytedance/seedance-2.0", ["| 480p | 3,515.4 |", "| 720p | 7,560 |", "| 1080p | 18,711 |"]],
+    [
+      "video/alibaba/wan-2.6",
+      [
+        "| 720p | 5,000 | 10,000 | 15,000 |",
+        "| 1080p | 7,500 | 15,000 | 22,500 |",
+        "With reference videos, whose seconds are charged too, up to 5 in all, it costs this much:",
+        // With references a video is at most ten seconds long.
+        "| 720p | 5,000 to 10,000 | 10,000 to 15,000 |\n",
+      ],
+    ],
+    [
+      "video/bytedance/seedance-2.0",
+      [
+        "| 480p | 3,515.4 |",
+        "| 720p | 7,560 |",
+        "| 1080p | 18,711 |",
+        "With reference videos, whose seconds are charged too, up to 15 in all, it costs about this much:",
+        "| 720p | 4,644 to 18,576 |",
+      ],
+    ],
     ["video/bytedance/seedance-2.0-fast", ["| 480p | 2,812.32 |", "| 720p | 6,048 |"]],
   ];
   test.each(cases)("%s", (uniqueId, rows) => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { PRICE_BUCKETS } from "../../src/core/money/price.ts";
 import { signIn } from "../gateway/console-client.ts";
 import { startGateway, type Json, type TestGateway } from "../gateway/gateway.ts";
+import { askImage, askVideo, imageBody, LINK, videoBody } from "../gateway/media-offer.ts";
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -62,13 +63,71 @@ test("what jobs cost stands on the models' pages, for those that make images or 
     const page = await (await fetch(`${gateway.url}/docs/${unique_id}/llms.txt`)).text();
     const prices = page.split("\n## Prices\n")[1]?.split("\n## ")[0] ?? "";
     expect(jobs.costs.length).toBeGreaterThan(0);
-    for (const { parameters, with_video, credits } of jobs.costs as Json[]) {
-      // The page's table is for jobs without a video among the references.
-      if (with_video === true) continue;
-      const shown = credits.toLocaleString("en-US", { maximumFractionDigits: 6 });
+    const [without = "", beside = ""] = prices.split("\nWith reference videos");
+    for (const { parameters, with_video, least_credits, most_credits } of jobs.costs as Json[]) {
+      const shown = (with_video === true ? [least_credits, most_credits] : [most_credits])
+        .map((credits: number) => credits.toLocaleString("en-US", { maximumFractionDigits: 6 }))
+        .join(" to ");
       const [row = ""] = Object.values<string>(parameters);
-      const lines = prices.split("\n").filter((line) => line.includes(row) && line.includes(shown));
-      expect([unique_id, parameters, lines.length > 0]).toEqual([unique_id, parameters, true]);
+      const lines = (with_video === true ? beside : without).split("\n");
+      const cells = lines.filter((line) => line.includes(row) && line.includes(shown));
+      expect([unique_id, parameters, with_video, cells.length > 0]).toEqual([
+        unique_id,
+        parameters,
+        with_video,
+        true,
+      ]);
     }
+  }
+});
+
+/** What admission quotes for a row of `jobs`, in credits: the hold, and the charge where the provider counts nothing. */
+function quoted(uniqueId: string, { parameters, with_video }: Json): { hold: number; uncounted: number } {
+  const id = uniqueId.slice(uniqueId.indexOf("/") + 1);
+  const videos = with_video === true ? { reference_videos: [LINK] } : {};
+  const { amount, expectedCost } = uniqueId.startsWith("video/")
+    ? askVideo(videoBody(id, { ...parameters, ...videos }))
+    : askImage(imageBody(id, parameters));
+  return { hold: Number(amount) / 1e6, uncounted: Number(expectedCost) / 1e6 };
+}
+
+/** Of counts of tokens a hold has this much room. */
+const ROOM = 1.05;
+
+test("what videos cost is what admission quotes, with reference videos and without", async () => {
+  const { data } = (await gateway.admin("GET", "/prices")).json;
+  const made = (data as Json[]).filter(({ unique_id }) => unique_id.startsWith("video/"));
+  expect(made.length).toBeGreaterThan(0);
+  for (const { unique_id, jobs } of made) {
+    const withVideos = jobs.costs.map(({ with_video }: Json) => with_video);
+    expect([unique_id, new Set(withVideos)]).toEqual([unique_id, new Set([false, true])]);
+    for (const cost of jobs.costs) {
+      const { hold, uncounted } = quoted(unique_id, cost);
+      const room = jobs.is_about ? ROOM : 1;
+      const told = { least: cost.least_credits, hold: Math.round(cost.most_credits * room) };
+      expect({ unique_id, cost, ...told }).toEqual({
+        unique_id,
+        cost,
+        least: uncounted,
+        hold: Math.round(hold),
+      });
+    }
+  }
+});
+
+test("what images cost is what admission quotes, but for what the model reads", async () => {
+  const { data } = (await gateway.admin("GET", "/prices")).json;
+  const made = (data as Json[]).filter(({ unique_id }) => unique_id.startsWith("image/"));
+  expect(made.length).toBeGreaterThan(0);
+  for (const { unique_id, jobs } of made) {
+    const read = jobs.costs.map((cost: Json) => {
+      const { hold, uncounted } = quoted(unique_id, cost);
+      expect(cost.least_credits).toBeLessThanOrEqual(cost.most_credits);
+      expect(hold).toBeGreaterThanOrEqual(cost.most_credits);
+      return Math.round((uncounted - cost.most_credits) * 1e3) / 1e3;
+    });
+    // The request is the same but for its parameters, and so is what is read of it.
+    expect([unique_id, new Set(read).size]).toEqual([unique_id, 1]);
+    expect([unique_id, read[0] > 0]).toEqual([unique_id, jobs.beside !== null]);
   }
 });

@@ -5827,7 +5827,7 @@ export interface operations {
                             id: string;
                             kind: string;
                             amount: number;
-                            balance_after: number;
+                            balance_after: number | null;
                             request_id: string | null;
                             reason: string | null;
                             created_at: number;
@@ -6665,7 +6665,7 @@ export interface operations {
                             id: string;
                             kind: string;
                             amount: number;
-                            balance_after: number;
+                            balance_after: number | null;
                             request_id: string | null;
                             reason: string | null;
                             created_at: number;
@@ -7317,7 +7317,9 @@ export interface operations {
                                     };
                                     /** @description Whether a video is among the references; null where that changes nothing */
                                     with_video: boolean | null;
-                                    credits: number;
+                                    least_credits: number;
+                                    /** @description More than the least where the model chooses the quality, or where the seconds of reference videos are charged too */
+                                    most_credits: number;
                                 }[];
                             } | null;
                         }[];

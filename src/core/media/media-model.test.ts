@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ImageRequest, VideoRequest } from "./media.ts";
-import { priceFacts, type TokenRule, tokensFor } from "./media-model.ts";
+import { mostSeconds, priceFacts, type TokenRule, tokensFor } from "./media-model.ts";
 
 describe("the tokens of an image or a second of video", () => {
   const RULES: readonly TokenRule[] = [
@@ -20,6 +20,12 @@ describe("the tokens of an image or a second of video", () => {
       expect(tokensFor(RULES, facts)).toBe(tokens));
 
   test("a rule that asks nothing holds always", () => expect(tokensFor([{ tokens: 7 }], {})).toBe(7));
+});
+
+test("the seconds of reference videos count where there are some", () => {
+  expect(mostSeconds({ inputVideoSec: 15 }, 5, false)).toBe(5);
+  expect(mostSeconds({ inputVideoSec: 15 }, 5, true)).toBe(20);
+  expect(mostSeconds({ inputVideoSec: 0 }, 5, true)).toBe(5);
 });
 
 describe("the price of a request can depend on", () => {

@@ -71,6 +71,15 @@ export function priceFacts(request: MediaRequest): PriceFacts {
   };
 }
 
+/** The most seconds of a video that can be charged: vendors may count reference videos like made ones. */
+export function mostSeconds(
+  { inputVideoSec }: Pick<MediaFacts, "inputVideoSec">,
+  durationSec: number,
+  hasVideo: boolean,
+): number {
+  return durationSec + (hasVideo ? inputVideoSec : 0);
+}
+
 /** The tokens that an image or a second of video comes to; 0 where the model's data has none. */
 export function tokensFor(rules: readonly TokenRule[], facts: PriceFacts): number {
   const holds = (words: readonly string[] | undefined, asked: string | undefined): boolean =>

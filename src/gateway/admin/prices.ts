@@ -29,7 +29,8 @@ export interface JobCosts {
   readonly costs: readonly {
     readonly parameters: Readonly<Record<string, string>>;
     readonly with_video: boolean | null;
-    readonly credits: number;
+    readonly least_credits: number;
+    readonly most_credits: number;
   }[];
 }
 
@@ -62,10 +63,11 @@ function jobCosts(model: MediaPageModel): JobCosts {
     per,
     is_about: isAbout,
     beside: beside ?? null,
-    costs: costs.map(({ parameters, hasVideo, cost }) => ({
+    costs: costs.map(({ parameters, hasVideo, least, most }) => ({
       parameters,
       with_video: hasVideo,
-      credits: creditsNumber(cost),
+      least_credits: creditsNumber(least),
+      most_credits: creditsNumber(most),
     })),
   };
 }

@@ -6,9 +6,12 @@ type Cost = JobCosts["costs"][number];
 
 const cost = (
   parameters: Cost["parameters"],
-  credits: number,
+  credits: number | readonly [least: number, most: number],
   with_video: Cost["with_video"] = null,
-): Cost => ({ parameters, with_video, credits });
+): Cost => {
+  const [least_credits, most_credits] = typeof credits === "number" ? [credits, credits] : credits;
+  return { parameters, with_video, least_credits, most_credits };
+};
 const exactly = (credits: number): Estimate => ({
   least: credits,
   most: credits,
@@ -25,7 +28,7 @@ const BY_QUALITY: JobCosts = {
   costs: [
     cost({ size: "1024*1024", quality: "low" }, 58.8),
     cost({ size: "1024*1024", quality: "high" }, 2_107.2),
-    cost({ size: "1024*1024", quality: "auto" }, 2_107.2),
+    cost({ size: "1024*1024", quality: "auto" }, [58.8, 2_107.2]),
     cost({ size: "512*512", quality: "low" }, 20),
   ],
 };
@@ -44,16 +47,33 @@ const BY_SECOND: JobCosts = {
     cost({ resolution: "1080p", duration: "10" }, 15_000),
   ],
 };
+/** As of Seedance 2.0, which is sold by tokens and charges up to 15 seconds of reference videos. */
 const BY_TOKEN: JobCosts = {
   per: "video",
   is_about: true,
   beside: null,
   costs: [
-    cost({ resolution: "720p", duration: "5" }, 4_000, false),
-    cost({ resolution: "720p", duration: "5" }, 3_000, true),
-    cost({ resolution: "1080p", duration: "5" }, 10_000, false),
-    cost({ resolution: "1080p", duration: "5" }, 5_000, true),
+    cost({ resolution: "720p", duration: "5" }, 7_560, false),
+    cost({ resolution: "720p", duration: "5" }, [4_644, 18_576], true),
+    cost({ resolution: "1080p", duration: "5" }, 18_711, false),
+    cost({ resolution: "1080p", duration: "5" }, [11_421, 45_684], true),
   ],
+};
+/** As of Wan 2.6, which is sold by the second and charges up to 5 seconds of reference videos. */
+const WITH_SECONDS: JobCosts = {
+  per: "video",
+  is_about: false,
+  beside: null,
+  costs: [
+    cost({ resolution: "720p", duration: "5" }, 5_000, false),
+    cost({ resolution: "720p", duration: "5" }, [5_000, 10_000], true),
+    cost({ resolution: "720p", duration: "15" }, 15_000, false),
+  ],
+};
+/** Reference videos have a price of their own, and their seconds are not charged. */
+const WITHOUT_SECONDS: JobCosts = {
+  ...WITH_SECONDS,
+  costs: [cost({ duration: "5" }, 5_000, false), cost({ duration: "5" }, 4_000, true)],
 };
 
 test("an image of a fixed price counts as often as there are images", () => {
@@ -94,18 +114,44 @@ test("a video is priced by its seconds and resolution", () => {
   expect(estimate(BY_SECOND, { resolution: "1080p", duration: 10 }, defaults)).toEqual(exactly(15_000));
 });
 
-test("a video among the references has a price of its own", () => {
-  const job = { duration: "5", reference_videos: ["https://a.example/b.mp4"] };
-  const found = estimate(BY_TOKEN, { ...job, resolution: "1080p" }, {});
-  expect(found).toMatchObject({ most: 5_000, isAbout: true });
-  expect(found?.why).toContain("A video among the references changes the price.");
-  expect(estimate(BY_TOKEN, { ...job, resolution: "720p" }, {})).toMatchObject({ most: 3_000 });
-  const without = estimate(BY_TOKEN, { ...job, resolution: "720p", reference_videos: [] }, {});
-  expect(without).toMatchObject({ most: 4_000 });
+const REFERRING = { duration: "5", reference_videos: ["https://a.example/b.mp4"] };
+
+test("the seconds of reference videos give a range", () => {
+  expect(estimate(BY_TOKEN, { ...REFERRING, resolution: "720p" }, {})).toEqual({
+    least: 4_644,
+    most: 18_576,
+    isAbout: true,
+    why: "The number of tokens of a video is known once it is made. A video among the references changes the price. The seconds of reference videos are charged too.",
+  });
+  expect(estimate(BY_TOKEN, { ...REFERRING, resolution: "1080p" }, {})).toMatchObject({ most: 45_684 });
+  expect(estimate(WITH_SECONDS, { ...REFERRING, resolution: "720p" }, {})).toMatchObject({
+    least: 5_000,
+    most: 10_000,
+    isAbout: false,
+  });
+});
+
+test("a video among the references can have a price of its own", () => {
+  expect(estimate(WITHOUT_SECONDS, REFERRING, {})).toEqual({
+    least: 4_000,
+    most: 4_000,
+    isAbout: false,
+    why: "A video among the references changes the price.",
+  });
+});
+
+test("without a video among the references their price does not count", () => {
+  const job = { ...REFERRING, resolution: "720p", reference_videos: [] };
+  const without = estimate(BY_TOKEN, job, {});
+  expect(without).toMatchObject({ least: 7_560, most: 7_560 });
   expect(without?.why).not.toContain("references");
+  expect(estimate(WITH_SECONDS, job, {})).toEqual(exactly(5_000));
 });
 
 test("what has no price has no estimate", () => {
   expect(estimate(BY_SECOND, { resolution: "480p", duration: "5" }, {})).toBeUndefined();
+  // With references the model makes no video of this length.
+  const long = { ...REFERRING, resolution: "720p", duration: "15" };
+  expect(estimate(WITH_SECONDS, long, {})).toBeUndefined();
   expect(estimate(BY_QUALITY, { size: "1024*1024", quality: "2" }, {})).toBeUndefined();
 });

@@ -30,27 +30,26 @@ export function estimate(
     return spelled(name, typeof said === "string" ? said : JSON.stringify(said));
   };
   const hasVideo = Array.isArray(job.reference_videos) && job.reference_videos.length > 0;
-  const fits = ({ parameters }: Cost, except?: string): boolean =>
-    Object.entries(parameters).every(([name, one]) => name === except || spelled(name, one) === value(name));
-  const fitting = costs.filter((cost) => fits(cost));
+  const fitting = costs.filter(({ parameters }) =>
+    Object.entries(parameters).every(([name, one]) => spelled(name, one) === value(name)),
+  );
   const cost = fitting.find(({ with_video: withVideo }) => withVideo === null || withVideo === hasVideo);
   if (cost === undefined) return undefined;
-  // The row of a quality that the model chooses has the dearest.
-  const isOpen = cost.parameters["quality"] === "auto";
-  const all = isOpen ? costs.filter((other) => fits(other, "quality")) : [cost];
+  const { least_credits: least, most_credits: most } = cost;
+  const isSame = ({ least_credits, most_credits }: Cost): boolean =>
+    least_credits === least && most_credits === most;
   const count = per === "image" ? Number(value("n")) || 1 : 1;
   return {
-    least: Math.min(...all.map(({ credits }) => credits)) * count,
-    most: cost.credits * count,
+    least: least * count,
+    most: most * count,
     isAbout,
     why: sentences(
-      isOpen && "The model chooses the quality.",
+      cost.parameters["quality"] === "auto" && "The model chooses the quality.",
       isAbout &&
         `The number of tokens of ${per === "video" ? "a video" : "an image"} is known once it is made.`,
       beside !== null && BESIDE_WORDS[beside],
-      hasVideo &&
-        fitting.some(({ credits }) => credits !== cost.credits) &&
-        "A video among the references changes the price.",
+      hasVideo && !fitting.every(isSame) && "A video among the references changes the price.",
+      hasVideo && least < most && "The seconds of reference videos are charged too.",
     ),
   };
 }

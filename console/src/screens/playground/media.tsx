@@ -287,10 +287,10 @@ function Submit(props: {
   });
   const fault = (): string | undefined => faultOf(schema(), props.draft);
   const { charged } = useCharged();
-  /** What is left of the playground's budget, where the job costs more. */
+  /** What is left of the playground's budget, where a hold of the most that the job costs is above it. */
   const tooLittle = (): number | undefined => {
     const left = leftOf(charged());
-    return left !== undefined && (price()?.least ?? 0) > left ? left : undefined;
+    return left !== undefined && (price()?.most ?? 0) > left ? left : undefined;
   };
   return (
     <div class={styles.submit}>
@@ -336,9 +336,9 @@ function leftOf(charged: Charged | null | undefined): number | undefined {
   return budget === null ? undefined : Math.max(0, budget - (charged?.spent ?? 0));
 }
 
-function prefixOf({ isAbout, why }: Estimate): string {
+function prefixOf({ isAbout, why, least, most }: Estimate): string {
   if (isAbout) return "Costs about";
-  return why === undefined ? "Costs" : "Costs at least";
+  return why === undefined || least < most ? "Costs" : "Costs at least";
 }
 
 function amountOf({ least, most }: Estimate): string {

@@ -1,7 +1,7 @@
 import { MAX_MICRO_CREDITS, type MicroCredits } from "../../../core/money/credits.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { ImageRequest, MediaRequest, VideoRequest } from "../../../core/media/media.ts";
-import { priceFacts, tokensFor } from "../../../core/media/media-model.ts";
+import { mostSeconds, priceFacts, tokensFor } from "../../../core/media/media-model.ts";
 import { costOf, foldUnpriced, type PriceSnapshot } from "../../../core/money/price.ts";
 import { estimateTokens, measureText } from "../../../core/money/token-estimate.ts";
 import { NO_USAGE, type Usage } from "../../../core/money/usage.ts";
@@ -71,9 +71,9 @@ function mostOfImages(model: MediaModel, request: ImageRequest): Usage {
   };
 }
 
-/** The most seconds of a video that can be charged: vendors may count given videos like made ones. */
+/** The most seconds of a video that can be charged. */
 export function mostSecondsOf({ media }: MediaModel, request: VideoRequest): number {
-  return request.durationSec + (request.referenceVideos.length > 0 ? media.inputVideoSec : 0);
+  return mostSeconds(media, request.durationSec, request.referenceVideos.length > 0);
 }
 
 function mostOfVideo(model: MediaModel, request: VideoRequest): Usage {

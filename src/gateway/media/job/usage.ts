@@ -20,7 +20,7 @@ import {
 } from "../../../core/money/usage.ts";
 import { openUsageCounts } from "../../../protocols/usage-counts.ts";
 import type { MediaModel } from "../admit/model.ts";
-import { usageOfOutputs } from "../admit/quote.ts";
+import { mostSecondsOf, usageOfOutputs } from "../admit/quote.ts";
 
 /** A delivery, and what is known of its count. */
 export interface Delivery {
@@ -116,9 +116,7 @@ function secondsOf(delivery: Delivery, flags: Set<UsageFlag>): number {
 /** Seconds of video that were asked for, with those of given videos that may be billed. */
 function secondsAsked({ model, request, kept }: Delivery): { readonly asked: number; readonly most: number } {
   if (request.kind === "image") return { asked: 0, most: 0 };
-  const { durationSec, referenceVideos } = request;
-  const given = referenceVideos.length > 0 ? model.media.inputVideoSec : 0;
-  return { asked: durationSec * kept, most: (durationSec + given) * kept };
+  return { asked: request.durationSec * kept, most: mostSecondsOf(model, request) * kept };
 }
 
 function tokensOf(delivery: Delivery, flags: Set<UsageFlag>): TokenUsage {

@@ -46,7 +46,11 @@ const JobCostsSchema = Type.Object(
         with_video: Type.Union([Type.Boolean(), Type.Null()], {
           description: "Whether a video is among the references; null where that changes nothing",
         }),
-        credits: Type.Number(),
+        least_credits: Type.Number(),
+        most_credits: Type.Number({
+          description:
+            "More than the least where the model chooses the quality, or where the seconds of reference videos are charged too",
+        }),
       }),
     ),
   },

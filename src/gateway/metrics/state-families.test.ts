@@ -9,7 +9,7 @@ const PROCESS = {
   residentBytes: () => 0,
   startedAtSec: 0,
   openDescriptors: () => 0,
-  mostDescriptors: () => 0,
+  mostDescriptors: 0,
 };
 
 /** The samples of a family, with these ways. */

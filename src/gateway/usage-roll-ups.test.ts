@@ -1,0 +1,66 @@
+import { beforeEach, describe, expect, test } from "bun:test";
+import { createFakeClock, type FakeClock } from "../../test/gateway/fake-clock.ts";
+import { createUsageRollUps, type UsageRollUps } from "./usage-roll-ups.ts";
+
+describe("roll-ups of usage", () => {
+  let clock: FakeClock;
+  /** When it looked for rows to count, in seconds. */
+  let looks: number[];
+  /** When it counted a batch, in seconds. */
+  let batches: number[];
+  let errors: string[];
+  let waiting: number;
+  let fault: "look" | "count" | undefined;
+  let rollUps: UsageRollUps;
+  beforeEach(() => {
+    clock = createFakeClock(0);
+    [looks, batches, errors, waiting, fault] = [[], [], [], 0, undefined];
+    const ignore = (): void => undefined;
+    rollUps = createUsageRollUps({
+      async hasUncounted() {
+        looks.push(clock.nowMs() / 1_000);
+        if (fault === "look") throw new Error("the database is away");
+        return waiting > 0;
+      },
+      async rollUp() {
+        batches.push(clock.nowMs() / 1_000);
+        if (fault === "count") throw new Error("the thread has ended");
+        waiting -= 1;
+        return waiting > 0;
+      },
+      clock,
+      log: { info: ignore, warn: ignore, error: (message) => void errors.push(message) },
+    });
+    rollUps.start();
+  });
+
+  test("look each second while requests come, and count all batches at once", async () => {
+    for (let second = 1; second <= 3; second += 1) {
+      waiting = second;
+      await clock.advance(1_000);
+    }
+    expect(looks).toEqual([1, 2, 3]);
+    expect(batches).toEqual([1, 2, 2, 3, 3, 3]);
+  });
+
+  test("look five seconds after a look that found nothing, and each second again once there is something", async () => {
+    await clock.advance(15_999);
+    expect(looks).toEqual([1, 6, 11]);
+    waiting = 1;
+    await clock.advance(1_001);
+    expect(looks).toEqual([1, 6, 11, 16, 17]);
+    await clock.advance(5_000);
+    expect(looks.slice(5)).toEqual([22]);
+    expect(batches).toEqual([16]);
+  });
+
+  test.each(["look", "count"] as const)("go on a second after a %s that failed", async (failed) => {
+    waiting = 2;
+    fault = failed;
+    await clock.advance(2_000);
+    expect([looks, errors.length, waiting]).toEqual([[1, 2], 2, 2]);
+    fault = undefined;
+    await clock.advance(1_000);
+    expect([looks, errors.length, waiting]).toEqual([[1, 2, 3], 2, 0]);
+  });
+});

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { lengthOf, RANGES, rangeBefore, type RangeName, rangeOf } from "./range.ts";
+import { lengthOf, RANGES, rangeBefore, type RangeName, rangeOf, readRange } from "./range.ts";
 
 const NOON = Date.UTC(2026, 10, 25, 12) / 1_000;
 const HOUR = 3_600;
@@ -27,4 +27,29 @@ test("the range before ends where a range begins, and is longer by less than an 
 
 test("both ends that an address has are used as they are", () => {
   expect(rangeOf({ from: 61, to: 125 }, NOON)).toEqual({ from: 61, to: 125 });
+});
+
+test("an address whose range is later or longer than a chart can draw has the default range", () => {
+  const year = 365 * 86_400;
+  const last = 253_402_300_799;
+  // As the router does: what is read lies over what the address has.
+  const shown = (address: Record<string, unknown>) => rangeOf({ ...address, ...readRange(address) }, NOON);
+  for (const [from, to] of [
+    [1, 1 + 5 * year],
+    [last - year, last],
+  ] as const)
+    expect(shown({ from, to })).toEqual({ from, to });
+  for (const [from, to] of [
+    [1, 1e15],
+    [1, 1 + 6 * year],
+    [last - year, last + 1],
+    [1e15, 1e15 + year],
+    [1, Infinity],
+    [-1, year],
+    [2, 1],
+    ["x", year],
+  ])
+    expect(shown({ from, to })).toEqual(rangeOf({}, NOON));
+  expect(shown({ from: 1, to: 1e15, range: "7d" })).toEqual(rangeOf({ range: "7d" }, NOON));
+  expect(shown({ range: "8d" })).toEqual(rangeOf({}, NOON));
 });

@@ -24,13 +24,23 @@ export interface TimeRange {
   readonly to: number;
 }
 
-/** Reads the range out of an address; what is none of ours is left out. */
+/** The last second of the year 9999: the API takes no later time. */
+const MAX_SEC = 253_402_300_799;
+
+/** Five years. A chart has a step for each of their days, and a browser is slow to draw many more. */
+const LONGEST_SEC = 5 * 366 * 86_400;
+
+/** The router lays what is read over what the address has: a member that is left out would stay. */
+const UNSET: RangeSearch = { range: undefined, from: undefined, to: undefined };
+
+/** Reads the range out of an address; what is none of ours is unset. */
 export function readRange(search: Readonly<Record<string, unknown>>): RangeSearch {
   const from = Number(search["from"]);
   const to = Number(search["to"]);
-  if (from > 0 && to > from) return { from, to };
+  if (from > 0 && to > from && to <= MAX_SEC && to - from <= LONGEST_SEC) return { ...UNSET, from, to };
   const { range } = search;
-  return typeof range === "string" && Object.hasOwn(RANGES, range) ? { range: range as RangeName } : {};
+  const isNamed = typeof range === "string" && Object.hasOwn(RANGES, range);
+  return isNamed ? { ...UNSET, range: range as RangeName } : UNSET;
 }
 
 const HOUR = 3_600;

@@ -2,7 +2,8 @@ import type { Series } from "../../design/chart.tsx";
 import { MOST_SERIES, REST } from "../../design/series.ts";
 import type { TimeRange } from "../../shell/range.ts";
 
-const STEP_SEC = { hour: 3_600, day: 86_400 } as const;
+/** How many seconds each step of a chart has. */
+export const STEP_SEC = { hour: 3_600, day: 86_400 } as const;
 
 /** A step of a chart. */
 export type Step = keyof typeof STEP_SEC;

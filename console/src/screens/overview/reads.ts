@@ -1,7 +1,7 @@
-import { keepPreviousData, queryOptions } from "@tanstack/solid-query";
+import { hashKey, queryOptions } from "@tanstack/solid-query";
 import { read } from "../../api/client.ts";
 import type { TimeRange } from "../../shell/range.ts";
-import type { Step } from "./charts.ts";
+import { type Step, STEP_SEC } from "./charts.ts";
 import type { UsageQuery } from "./types.ts";
 
 /** How often what is live is read anew while the page is visible. */
@@ -9,12 +9,40 @@ export const LIVE_MS = 5_000;
 /** How often charts are: less often where they have many rows. */
 export const CHART_MS = { hour: 15_000, day: 60_000 } as const;
 
-/** The usage of a range. The rows of the range before stay until those of a new one have come. */
+/** A query whose key ends with it. */
+interface RangeQuery extends TimeRange {
+  readonly interval?: Step | "all";
+}
+
+/**
+ * Placeholder data of a live query: its rows from before its range moved on with the clock. Rows of another range or
+ * another query would stand under the wrong title, and rows of hours do not fit the steps of days.
+ */
+export function keepRows(query: RangeQuery) {
+  const restOf = (of: RangeQuery): string => hashKey([{ ...of, from: 0, to: 0 }]);
+  return <Rows>(
+    rows: Rows | undefined,
+    last?: { readonly queryKey: readonly unknown[] },
+  ): Rows | undefined => {
+    const before = last?.queryKey.at(-1) as RangeQuery | undefined;
+    if (before === undefined || restOf(before) !== restOf(query)) return undefined;
+    const moved = Math.max(Math.abs(query.from - before.from), Math.abs(query.to - before.to));
+    return moved <= mostMoved(query) ? rows : undefined;
+  };
+}
+
+/** How far the ends of a named range move at once, in seconds. */
+function mostMoved({ from, to, interval = "all" }: RangeQuery): number {
+  // The period before a named range begins with an hour: up to two hours later than it began a minute ago.
+  return interval === "all" ? Math.min(2 * STEP_SEC.hour, (to - from) / 10) : STEP_SEC[interval];
+}
+
+/** The usage of a range. */
 export function usageQuery(query: UsageQuery, everyMs: number) {
   return queryOptions({
     queryKey: ["usage", query],
     queryFn: ({ signal }) => read("/admin/v1/usage", { query, signal }),
-    placeholderData: keepPreviousData,
+    placeholderData: keepRows(query),
     refetchInterval: everyMs,
   });
 }
@@ -25,7 +53,7 @@ export function refusalsQuery({ from, to }: TimeRange, interval: Step | "all") {
   return queryOptions({
     queryKey: ["refusals", "counts", query],
     queryFn: ({ signal }) => read("/admin/v1/refusals/counts", { query, signal }),
-    placeholderData: keepPreviousData,
+    placeholderData: keepRows(query),
     refetchInterval: CHART_MS[interval === "all" ? "hour" : interval],
   });
 }
@@ -36,7 +64,7 @@ export function tasksQuery({ from, to }: TimeRange) {
   return queryOptions({
     queryKey: ["tasks", "counts", query],
     queryFn: ({ signal }) => read("/admin/v1/tasks/counts", { query, signal }),
-    placeholderData: keepPreviousData,
+    placeholderData: keepRows(query),
     refetchInterval: 4 * LIVE_MS,
   });
 }

@@ -1,11 +1,11 @@
 import { read } from "../../api/client.ts";
-import { keepPreviousData, useQuery } from "@tanstack/solid-query";
+import { useQuery } from "@tanstack/solid-query";
 import { createMemo, Show } from "solid-js";
 import { classes } from "../../design/classes.ts";
 import { TimeChart } from "../../design/chart.tsx";
 import { Button } from "../../design/button.tsx";
 import { Panel } from "../../design/layout.tsx";
-import { Empty, Loaded } from "../../design/states.tsx";
+import { Empty, known, Loaded } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
@@ -28,6 +28,7 @@ import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
 import { intervalOf, rangeOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
+import { keepRows } from "../overview/reads.ts";
 import { CODE_WORDS, wordsOf } from "../../words/words.ts";
 import { TableSkeleton } from "./paid.tsx";
 import type { RefusalRow } from "./types.ts";
@@ -154,15 +155,14 @@ function Counts() {
   const { nameOf } = useNames();
   const group = (): (typeof GROUPS)[number][0] =>
     GROUPS.find(([value]) => value === search().group)?.[0] ?? "code";
-  const counts = useQuery(() => ({
-    queryKey: ["refusals", "counts", range(), group()],
-    queryFn: ({ signal }: { signal: AbortSignal }) =>
-      read("/admin/v1/refusals/counts", {
-        query: { ...range(), interval: intervalOf(range()), group_by: group() },
-        signal,
-      }),
-    placeholderData: keepPreviousData,
-  }));
+  const counts = useQuery(() => {
+    const query = { ...range(), interval: intervalOf(range()), group_by: group() };
+    return {
+      queryKey: ["refusals", "counts", query],
+      queryFn: ({ signal }: { signal: AbortSignal }) => read("/admin/v1/refusals/counts", { query, signal }),
+      placeholderData: keepRows(query),
+    };
+  });
   const name = (value: string | null): string => {
     if (value === null) return group() === "model" ? "no model" : "no key";
     if (group() === "code") return wordsOf(CODE_WORDS, value).name;
@@ -192,7 +192,9 @@ function Counts() {
       title={`Refused each ${intervalOf(range())}`}
       actions={
         <div class={styles.words}>
-          <span class={styles.small}>{count(all())} in all</span>
+          <Show when={known(counts)}>
+            <span class={styles.small}>{count(all())} in all</span>
+          </Show>
           <select
             class={classes(ui.input, ui.compact)}
             aria-label="Group refusals"

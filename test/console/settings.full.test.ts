@@ -32,6 +32,14 @@ describeInChromium("the settings", () => {
     expect((await keys()).map(({ budget }) => budget)).toEqual([null]);
     await panel.getByRole("link", { name: "The key" }).click();
     await page.getByRole("heading", { level: 1, name: "playground" }).waitFor();
+
+    await desk.gateway.admin("POST", "/accounts", { name: "Spare" });
+    await desk.gateway.admin("POST", `/accounts/${payer.id}/close`);
+    await page.goto(`${desk.gateway.url}/console/settings`);
+    await panel.getByText("Nothing is chosen yet.").waitFor();
+    await panel.getByRole("option", { name: "Spare" }).waitFor({ state: "attached" });
+    expect(await panel.getByRole("option", { name: "Payer" }).count()).toBe(0);
+    expect(await panel.getByLabel("Account").inputValue()).not.toBe(payer.id);
   });
 
   desk.story("change the theme, which later visits keep", async ({ page }) => {

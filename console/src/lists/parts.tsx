@@ -95,6 +95,22 @@ export function ChoiceFilter(
   );
 }
 
+/** Accounts to choose one from. An option says that it is chosen: options that are read anew keep the choice. */
+export function AccountOptions(props: {
+  readonly among: readonly { readonly id: string; readonly name: string }[];
+  readonly chosen: string;
+}) {
+  return (
+    <For each={props.among}>
+      {({ id, name }) => (
+        <option value={id} selected={id === props.chosen}>
+          {name}
+        </option>
+      )}
+    </For>
+  );
+}
+
 /** Filters by account and key, by their names; a key's account decides which keys can be chosen. */
 export function OwnerFilters(props: {
   readonly account: string | undefined;

@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
-import { createSignal, For, Show } from "solid-js";
+import { createSignal, Show } from "solid-js";
 import { ApiError, change, type Entry } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
@@ -8,6 +8,8 @@ import { SelectField } from "../../design/field.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, known, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
+import { chosenOf, openAccountsQuery } from "../../lists/open-accounts.ts";
+import { AccountOptions } from "../../lists/parts.tsx";
 import { useListSearch } from "../../lists/use-search.ts";
 import { FirstCall } from "../welcome/first-call.tsx";
 import { MadeKey } from "../welcome/new-key.tsx";
@@ -15,7 +17,6 @@ import styles from "./accounts.module.css";
 import { useReadAnew } from "./dialogs.tsx";
 import { KeyFields } from "./key-fields.tsx";
 import { bodyOf, controlOf, faultsOf, type KeyValues, NEW_KEY } from "./key-form.ts";
-import { useAccounts } from "./reads.ts";
 import type { NEW_KEY_SEARCH } from "./search.ts";
 
 interface Made {
@@ -29,8 +30,7 @@ interface Made {
 export function NewKeyPage() {
   const [made, setMade] = createSignal<Made>();
   const session = useQuery(() => sessionQuery);
-  const { state, rows } = useAccounts();
-  const open = () => rows().filter(({ status }) => status !== "closed");
+  const accounts = useQuery(() => openAccountsQuery);
   return (
     <Page title={made() === undefined ? "Create a key" : `The key ${made()?.name ?? ""}`}>
       <Show
@@ -38,8 +38,8 @@ export function NewKeyPage() {
         fallback={
           <div class={styles.narrow}>
             <Panel title="What it may do">
-              <Loaded of={state}>
-                {() => (
+              <Loaded of={accounts}>
+                {(open) => (
                   <Show
                     when={open().length > 0}
                     fallback={
@@ -89,10 +89,7 @@ function NewKeyForm(props: {
   const { search, change: choose } = useListSearch<(typeof NEW_KEY_SEARCH)[number]>();
   const readAnew = useReadAnew();
   const [values, setValues] = createSignal<KeyValues>(NEW_KEY);
-  const account = (): string => {
-    const isThere = props.accounts.some(({ id }) => id === search().account_id);
-    return (isThere ? search().account_id : props.accounts[0]?.id) ?? "";
-  };
+  const account = (): string => chosenOf(props.accounts, search().account_id) ?? "";
   const [isChecked, setChecked] = createSignal(false);
   const faults = () => (isChecked() ? faultsOf(values(), Date.now() / 1_000) : {});
   const making = useMutation(() => ({
@@ -121,13 +118,7 @@ function NewKeyForm(props: {
         onChange={(event) => choose({ account_id: event.currentTarget.value })}
         fault={faultAt(making.error, "account_id")}
       >
-        <For each={props.accounts}>
-          {({ id, name }) => (
-            <option value={id} selected={id === account()}>
-              {name}
-            </option>
-          )}
-        </For>
+        <AccountOptions among={props.accounts} chosen={account()} />
       </SelectField>
       <KeyFields
         values={values()}

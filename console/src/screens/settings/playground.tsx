@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
-import { createSignal, For, Show } from "solid-js";
+import { createSignal, Show } from "solid-js";
 import { ApiError, type Entry, read } from "../../api/client.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";
@@ -8,41 +8,41 @@ import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { dollars } from "../../format/money.ts";
+import { chosenOf, openAccountsQuery } from "../../lists/open-accounts.ts";
+import { AccountOptions } from "../../lists/parts.tsx";
 import { Spent } from "./own-key.tsx";
 import { type Playground, putPlayground } from "./types.ts";
 import styles from "./settings.module.css";
 
 const PLAYGROUND = ["playground"] as const;
+const CHOSEN = ["settings", "playground"] as const;
 
 /** The budget that is offered first, in credits: it covers a first video of any model in the sandbox. */
 const FIRST_BUDGET = "10000";
 
 /** The account that calls of the playground are charged to, and what they may spend in all. */
 export function PlaygroundPanel(props: { readonly title?: string }) {
-  const present = useQuery(() => ({
-    queryKey: ["settings", "playground"],
-    async queryFn({ signal }: { signal: AbortSignal }) {
-      const [chosen, accounts] = await Promise.all([
-        read("/console/api/playground", { signal }),
-        read("/admin/v1/accounts", { query: { limit: 1_000 }, signal }),
-      ]);
-      return { chosen, accounts: accounts.data };
-    },
+  const accounts = useQuery(() => openAccountsQuery);
+  const chosen = useQuery(() => ({
+    queryKey: CHOSEN,
+    queryFn: ({ signal }: { signal: AbortSignal }) => read("/console/api/playground", { signal }),
   }));
   return (
     <Panel title={props.title ?? "Playground"}>
-      <Loaded of={present}>
-        {(found) => (
+      <Loaded of={accounts}>
+        {(open) => (
           <Show
-            when={found().accounts.length > 0}
+            when={open().length > 0}
             fallback={
-              <Empty title="There is no account yet">
+              <Empty title="There is no open account">
                 <p>Calls of the playground are charged to an account.</p>
                 <Link to="/accounts">Create an account</Link>
               </Empty>
             }
           >
-            <PlaygroundForm {...found()} />
+            <Loaded of={chosen}>
+              {(present) => <PlaygroundForm chosen={present()} accounts={open()} />}
+            </Loaded>
           </Show>
         )}
       </Loaded>
@@ -55,7 +55,8 @@ function PlaygroundForm(props: {
   readonly accounts: readonly Entry<"/admin/v1/accounts">[];
 }) {
   const queries = useQueryClient();
-  const [account, setAccount] = createSignal(props.chosen?.account_id ?? props.accounts[0]?.id ?? "");
+  const [picked, setPicked] = createSignal<string>();
+  const account = (): string => chosenOf(props.accounts, picked() ?? props.chosen?.account_id) ?? "";
   const [budget, setBudget] = createSignal(
     props.chosen === null ? FIRST_BUDGET : (props.chosen.budget?.toString() ?? ""),
   );
@@ -63,7 +64,7 @@ function PlaygroundForm(props: {
     mutationFn: () =>
       putPlayground({ account_id: account(), budget: budget().trim() === "" ? null : Number(budget()) }),
     onSuccess(chosen: Playground) {
-      queries.setQueryData(["settings", "playground"], { chosen, accounts: props.accounts });
+      queries.setQueryData(CHOSEN, chosen);
       void queries.invalidateQueries({ queryKey: PLAYGROUND });
     },
   }));
@@ -87,11 +88,10 @@ function PlaygroundForm(props: {
       <div class={styles.row}>
         <SelectField
           label="Account"
-          value={account()}
-          onChange={(event) => setAccount(event.currentTarget.value)}
+          onChange={(event) => setPicked(event.currentTarget.value)}
           fault={faultOf("account_id")}
         >
-          <For each={props.accounts}>{({ id, name }) => <option value={id}>{name}</option>}</For>
+          <AccountOptions among={props.accounts} chosen={account()} />
         </SelectField>
         <TextField
           label="Budget, credits"
@@ -109,7 +109,7 @@ function PlaygroundForm(props: {
         {(chosen) => <Spent spent={chosen().spent} budget={chosen().budget} />}
       </Show>
       <div class={ui.actions}>
-        <Button kind="primary" type="submit" disabled={saving.isPending || account() === ""}>
+        <Button kind="primary" type="submit" disabled={saving.isPending}>
           Save
         </Button>
         <Show when={props.chosen}>

@@ -8,6 +8,8 @@ import { SelectField, TextField } from "../../design/field.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { Code } from "./code.tsx";
+import { chosenOf, openAccountsQuery } from "../../lists/open-accounts.ts";
+import { AccountOptions } from "../../lists/parts.tsx";
 import { exportLine } from "./snippets.ts";
 import styles from "./welcome.module.css";
 
@@ -18,14 +20,12 @@ const MOST_NAMED = 3;
 export function NewKey() {
   const queries = useQueryClient();
   const [made, setMade] = createSignal<string>();
-  const present = useQuery(() => ({
+  const accounts = useQuery(() => openAccountsQuery);
+  const keys = useQuery(() => ({
     queryKey: ["welcome", "keys"],
     async queryFn({ signal }: { signal: AbortSignal }) {
-      const [accounts, keys] = await Promise.all([
-        read("/admin/v1/accounts", { signal }),
-        read("/admin/v1/keys", { signal }),
-      ]);
-      return { accounts: accounts.data, keys: keys.data.filter(({ revoked_at }) => revoked_at === null) };
+      const { data } = await read("/admin/v1/keys", { signal });
+      return data.filter(({ revoked_at }) => revoked_at === null);
     },
   }));
   const keep = (key: string): void => {
@@ -35,7 +35,13 @@ export function NewKey() {
   return (
     <Show
       when={made()}
-      fallback={<Loaded of={present}>{(found) => <KeyForm {...found()} onMade={keep} />}</Loaded>}
+      fallback={
+        <Loaded of={accounts}>
+          {(open) => (
+            <Loaded of={keys}>{(live) => <KeyForm accounts={open()} keys={live()} onMade={keep} />}</Loaded>
+          )}
+        </Loaded>
+      }
     >
       {(key) => <MadeKey text={key()} />}
     </Show>
@@ -62,7 +68,8 @@ function KeyForm(props: {
   readonly onMade: (key: string) => void;
 }) {
   const [name, setName] = createSignal("first call");
-  const [account, setAccount] = createSignal(props.accounts[0]?.id ?? "");
+  const [picked, setPicked] = createSignal<string>();
+  const account = (): string => chosenOf(props.accounts, picked()) ?? "";
   const [budget, setBudget] = createSignal("");
   const [fault, setFault] = createSignal<{ readonly field: string | undefined; readonly text: string }>();
   const [isBusy, setBusy] = createSignal(false);
@@ -90,7 +97,7 @@ function KeyForm(props: {
     <Show
       when={props.accounts.length > 0}
       fallback={
-        <Empty title="There is no account yet">
+        <Empty title="There is no open account">
           <p>A key belongs to an account that has credit.</p>
           <Link to="/accounts">Create an account</Link>
         </Empty>
@@ -126,12 +133,8 @@ function KeyForm(props: {
               fault={faultOf("name")}
             />
             <Show when={props.accounts.length > 1}>
-              <SelectField
-                label="Account"
-                value={account()}
-                onChange={(event) => setAccount(event.currentTarget.value)}
-              >
-                <For each={props.accounts}>{({ id, name }) => <option value={id}>{name}</option>}</For>
+              <SelectField label="Account" onChange={(event) => setPicked(event.currentTarget.value)}>
+                <AccountOptions among={props.accounts} chosen={account()} />
               </SelectField>
             </Show>
             <TextField

@@ -1,1 +1,0 @@
-function e(e){let t=e.indexOf(`_`)+1;return e.length<=t+8+1?e:`${e.slice(0,t)}…${e.slice(-8)}`}export{e as t};

@@ -6,7 +6,7 @@ import { chromiumPath } from "../browser/chromium.ts";
 import { LONG } from "../runs.ts";
 
 /** The folder that pictures are kept in; absent: none are made. */
-const SCREENSHOTS = process.env.SWITCHYARD_TEST_SCREENSHOTS;
+export const SCREENSHOTS = process.env.SWITCHYARD_TEST_SCREENSHOTS;
 
 /** Looks of a page: a theme and a width. */
 export interface Look {

@@ -3,7 +3,7 @@ import { repeatedChoices, seededChoices, shorten } from "./choices.ts";
 import { type Run, simulate } from "./simulation.ts";
 import { LONG, SEED } from "../runs.ts";
 
-const RUNS = Number(process.env.SWITCHYARD_TEST_RUNS ?? (LONG ? 10_000 : 250));
+const RUNS = Number(process.env.SWITCHYARD_TEST_RUNS ?? (LONG ? 10_000 : 120));
 
 /** Every seed is a run of its own, so that a failing one is the first run of SWITCHYARD_TEST_SEED=<it>. */
 test(`${RUNS} simulated histories of gateways that die, freeze and come back: every credit is where it belongs`, async () => {

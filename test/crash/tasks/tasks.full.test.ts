@@ -160,7 +160,9 @@ describeOnEngines("a gateway with tasks, killed", (engine: TestEngine) => {
   ] as const) {
     // On a server a lease has to run out after each death, and what differs from the embedded store is how a batch is
     // written.
-    const points = all.filter(({ rows }) => LONG || engine.name === "sqlite" || SHARED_ROWS.test(rows));
+    const isTried = ({ rows }: TaskPoint): boolean => routes === 1 && SHARED_ROWS.test(rows);
+    const points = all.filter((point) => LONG || engine.name === "sqlite" || isTried(point));
+    if (points.length === 0) continue;
     const lanes = Array.from({ length: LANES }, (_, lane) =>
       points.filter((_point, i) => i % LANES === lane),
     );

@@ -19,13 +19,14 @@ import { pendingTask, TASK_COLUMNS, taskOf } from "./stored-task.ts";
 export interface Tasks {
   /** Sets credit aside and queues the task, or returns the reason why not. Durable when it resolves. */
   submit(submission: TaskSubmission): Promise<Task | HoldRefusal | "too_many_pending">;
-  /** The task of this account; `undefined` for any other id. Reads, and writes nothing. */
-  find(kind: TaskKind, id: string, accountId: string): Promise<Task | undefined>;
+  /** The task of this account, or of this key of it; `undefined` for any other id. Reads, and writes nothing. */
+  find(kind: TaskKind, id: string, accountId: string, keyId?: string): Promise<Task | undefined>;
   /** Cancels it while it is pending. `cancelled` also where it was cancelled before. */
   cancel(
     kind: TaskKind,
     id: string,
     accountId: string,
+    keyId?: string,
   ): Promise<"cancelled" | "started" | "ended" | "unknown_task">;
   /** The task once it has ended, in whatever process. Rejects with the signal's reason when that comes first. */
   ended(task: Task, signal: AbortSignal): Promise<Task>;
@@ -85,8 +86,10 @@ export function createTasks(parts: TasksParts): Tasks {
   const { writer, clock, failpoint, endings, requests } = parts;
   const giveUp = createGivingUp(parts);
 
-  const find: Tasks["find"] = async (kind, id, accountId) => {
-    const row = await rowsOf(parts.database, kind, id, accountId).select(TASK_COLUMNS).executeTakeFirst();
+  const find: Tasks["find"] = async (kind, id, accountId, keyId) => {
+    const row = await rowsOf(parts.database, kind, id, accountId, keyId)
+      .select(TASK_COLUMNS)
+      .executeTakeFirst();
     return row === undefined ? undefined : taskOf(row, clock.steadyMs());
   };
 
@@ -95,8 +98,8 @@ export function createTasks(parts: TasksParts): Tasks {
 
     submit: createSubmit(parts, giveUp),
 
-    async cancel(kind, id, accountId) {
-      const row = await rowsOf(parts.database, kind, id, accountId)
+    async cancel(kind, id, accountId, keyId) {
+      const row = await rowsOf(parts.database, kind, id, accountId, keyId)
         .select(["state", "key_id", "hold_id"])
         .executeTakeFirst();
       if (row === undefined) return "unknown_task";
@@ -218,12 +221,13 @@ function submitting(parts: TasksParts): (submission: TaskSubmission) => Promise<
 }
 
 /** The row of this task of this account, if it is there. */
-function rowsOf(database: Database, kind: TaskKind, id: string, accountId: string) {
-  return database
+function rowsOf(database: Database, kind: TaskKind, id: string, accountId: string, keyId?: string) {
+  const rows = database
     .selectFrom("tasks")
     .where("id", "=", id)
     .where("account_id", "=", accountId)
     .where("kind", "=", kind);
+  return keyId === undefined ? rows : rows.where("key_id", "=", keyId);
 }
 
 /** Reads the command that cancels a task; `undefined` where there is no such task. Rejects while the store is away. */

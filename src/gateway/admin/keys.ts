@@ -43,6 +43,11 @@ export interface AvailableCredit {
   readonly bound: "balance" | "budget";
 }
 
+/** A key with its credit, both of one moment. */
+export interface KeyWithCredit extends KeyView {
+  readonly available: AvailableCredit;
+}
+
 /** The members of a new key. */
 export interface KeyRequest {
   readonly accountId: string;
@@ -59,8 +64,8 @@ export interface KeyAdmin {
   issueKey(request: KeyRequest): Promise<KeyView & { readonly key: string }>;
   /** Keys, oldest first: all of them, or those of one account; as JSON of a page. */
   keys(filter: Pick<Named, "account_id">, page: PageRequest): Promise<Uint8Array>;
-  key(id: string): Promise<KeyView>;
-  available(id: string): Promise<AvailableCredit>;
+  /** A key, and the credit that its next request may hold now. */
+  key(id: string): Promise<KeyWithCredit>;
   changeKey(
     id: string,
     change: {
@@ -125,12 +130,19 @@ export function createKeyAdmin({
   isModel,
   clock,
 }: KeyAdminParts): KeyAdmin {
-  const key = async (id: string): Promise<KeyView> => {
-    const row = await read(() =>
-      database.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst(),
-    );
+  const find = async (
+    id: string,
+  ): Promise<{ readonly view: KeyView; readonly available: AvailableCredit }> => {
+    const query = database
+      .selectFrom("keys")
+      .innerJoin("accounts", "accounts.id", "keys.account_id")
+      .selectAll("keys")
+      .select(["accounts.balance", "accounts.held as account_held"])
+      .where("keys.id", "=", id);
+    const row = await read(() => query.executeTakeFirst());
     if (row === undefined) throw notFound("key", id);
-    return keyView(row, await held());
+    const beyond = await held();
+    return { view: keyView(row, beyond), available: creditOf(row, beyond) };
   };
 
   const isAccount = async (id: string): Promise<boolean> => {
@@ -157,12 +169,13 @@ export function createKeyAdmin({
         nowMs: clock.nowMs(),
       });
       if (!answer.ok) throw (await isAccount(accountId)) ? closedAccount() : notFound("account", accountId);
-      return { ...(await key(issued.keyId)), key: issued.text };
+      return { ...(await find(issued.keyId)).view, key: issued.text };
     },
 
-    key,
-
-    available: (id) => availableCredit({ database, read, held }, id),
+    async key(id) {
+      const { view, available } = await find(id);
+      return { ...view, available };
+    },
 
     keys: ({ account_id: account }, page) =>
       read(async () =>
@@ -186,7 +199,7 @@ export function createKeyAdmin({
       // It may be changed although another process did not answer.
       const answer = await changed.finally(() => keys.forget());
       if (!answer.ok) throw notFound("key", id);
-      return key(id);
+      return (await find(id)).view;
     },
 
     async revokeKey(id) {
@@ -197,23 +210,14 @@ export function createKeyAdmin({
   };
 }
 
-/** The credit that the next request of a key may hold now. */
-async function availableCredit(
-  { database, read, held }: Pick<KeyAdminParts, "database" | "read" | "held">,
-  id: string,
-): Promise<AvailableCredit> {
-  const query = database
-    .selectFrom("keys")
-    .innerJoin("accounts", "accounts.id", "keys.account_id")
-    .select(["accounts.id as account", "accounts.balance", "accounts.held as account_held"])
-    .select(["keys.budget", "keys.spent", "keys.held"])
-    .where("keys.id", "=", id);
-  const row = await read(() => query.executeTakeFirst());
-  if (row === undefined) throw notFound("key", id);
-  const beyond = await held();
+/** The credit that the next request of a key may hold, with what is held beyond the tables. */
+function creditOf(
+  row: KeyRow & { readonly balance: MicroCredits; readonly account_held: MicroCredits },
+  beyond: Held,
+): AvailableCredit {
   const { free, room } = roomIn(
-    { balance: row.balance, held: row.account_held + (beyond.accounts.get(row.account) ?? 0n) },
-    { budget: row.budget, spent: row.spent, held: row.held + (beyond.keys.get(id) ?? 0n) },
+    { balance: row.balance, held: row.account_held + (beyond.accounts.get(row.account_id) ?? 0n) },
+    { budget: row.budget, spent: row.spent, held: row.held + (beyond.keys.get(row.id) ?? 0n) },
   );
   const least = room < free ? room : free;
   // A budget may be set below what is spent already.

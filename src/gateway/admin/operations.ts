@@ -3,17 +3,16 @@ import type { Limiter } from "../../limits/limiter.ts";
 import { checkCancelled } from "../media/task.ts";
 import { readStore } from "../store-read.ts";
 import type { AccountView, AccountAdmin } from "./accounts.ts";
-import type { AvailableCredit, KeyAdmin, KeyView } from "./keys.ts";
+import type { KeyAdmin, KeyView, KeyWithCredit } from "./keys.ts";
 import { closeAccount, type ClosingParts } from "./closing.ts";
 import { readStatus, type StatusParts, type StatusView } from "./status.ts";
 import { readTask, type TaskDetail } from "./task.ts";
 import { notFound } from "./views.ts";
 
 /** A key as it is shown alone. */
-export interface KeyDetail extends KeyView {
+export interface KeyDetail extends KeyWithCredit {
   /** What this process has counted in the last minute, and runs now; null where there is no limit. */
   readonly limits_used: KeyView["limits"];
-  readonly available: AvailableCredit;
 }
 
 /** The operator's use cases that need more than the books: tasks and their files, and the whole gateway. */
@@ -30,7 +29,7 @@ export interface Operations {
 
 /** What they are made of. */
 export interface OperationsParts extends ClosingParts {
-  readonly admin: Pick<AccountAdmin & KeyAdmin, "account" | "key" | "available">;
+  readonly admin: Pick<AccountAdmin & KeyAdmin, "account" | "key">;
   readonly limiter: Pick<Limiter, "usedOf">;
   readonly assets: Pick<Assets, "urlOf">;
   readonly status: StatusParts;
@@ -46,7 +45,7 @@ export function createOperations(parts: OperationsParts): Operations {
     },
 
     async key(id) {
-      const [view, available] = await Promise.all([admin.key(id), admin.available(id)]);
+      const view = await admin.key(id);
       const { requests_per_minute, tokens_per_minute, concurrency } = view.limits;
       const used = limiter.usedOf(id, {
         requestsPerMinute: requests_per_minute,
@@ -60,7 +59,6 @@ export function createOperations(parts: OperationsParts): Operations {
           tokens_per_minute: used.tokensPerMinute,
           concurrency: used.concurrency,
         },
-        available,
       };
     },
 

@@ -20,7 +20,7 @@ import { isPlausible, tokensOf, withFlag } from "./metered.ts";
 import { isAnswer, noteUpstreamError, refusalOf } from "./refused-answer.ts";
 import type { CalledFormat, CallTerms, PreparedCall } from "./prepared-call.ts";
 import type { Routing } from "../routing/routing.ts";
-import type { Answered } from "../routing/retry.ts";
+import { type Answered, isGoodStatus } from "../routing/retry.ts";
 import type { Timeouts } from "../timeouts.ts";
 
 /** What a paid call is made with. */
@@ -277,8 +277,9 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   settleLeft(metered: Metered | undefined): Promise<MicroCredits> {
     const { hold } = this.#parts;
-    // Nothing is under way, or it is refused already: nothing was used.
-    if (this.#attempts.length === 0 || this.#isBetween || isRefused(this.#answered))
+    const isRefused = this.#answered !== undefined && !isGoodStatus(this.#answered.status);
+    // Nothing is under way, or the provider has refused it, whatever the rest of its answer says: nothing was used.
+    if (this.#attempts.length === 0 || this.#isBetween || isRefused)
       return this.#end({ outcome: "client_gone", metered: undefined, delivered: true });
     const seen = metered ?? {
       usage: { ...NO_USAGE, input: this.#terms.admission.expectedInput },
@@ -353,11 +354,6 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_PADDING: readonly string[] = [];
-
-/** Whether an answer began that has nothing to be charged for, whatever its rest says. */
-function isRefused(answered: Answered | undefined): boolean {
-  return answered !== undefined && (answered.status < 200 || answered.status > 299);
-}
 
 /** What an answer by this way is read against. */
 function contextOf<Format extends CalledFormat>(

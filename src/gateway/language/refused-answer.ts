@@ -4,14 +4,13 @@ import type { AnswerContext, RelayProtocol } from "../../protocols/protocol.ts";
 import { hasError } from "../../protocols/refusal.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { RequestRecord } from "../request-record.ts";
+import { isGoodStatus } from "../routing/retry.ts";
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 
 /** Whether the answer has a good status and a content type that fits. */
 export function isAnswer({ status, contentType }: UpstreamAnswer, stream: boolean): boolean {
-  return (
-    status >= 200 && status < 300 && contentType.toLowerCase().includes(stream ? "text/event-stream" : "json")
-  );
+  return isGoodStatus(status) && contentType.toLowerCase().includes(stream ? "text/event-stream" : "json");
 }
 
 /** The error for anything else. */
@@ -27,7 +26,7 @@ export async function refusalOf(
     const message = "The provider answered with a redirect, which is not followed.";
     return new GatewayError("upstream_error", message, { operatorFault: true });
   }
-  const isGood = status >= 200 && status < 300;
+  const isGood = isGoodStatus(status);
   // A provider that answers a streamed request with JSON says what is wrong in it.
   if (isGood && !(stream && contentType.toLowerCase().includes("json"))) {
     leave(answer);

@@ -150,10 +150,10 @@ class RememberingOrder implements WayOrder {
 
 /** Of one kind of answer, since only these compare: of the kind that is asked for, where any way has given such. */
 function latenciesOf(standings: readonly Standing[], isPlain: boolean): readonly (number | undefined)[] {
-  const plain = standings.map(({ plainMs }) => plainMs);
-  const streamed = standings.map(({ latencyMs }) => latencyMs);
-  const [own, other] = isPlain ? [plain, streamed] : [streamed, plain];
-  return own.some((ms) => ms !== undefined) ? own : other;
+  const known = (ofPlain: boolean): readonly (number | undefined)[] =>
+    standings.map(({ plainMs, latencyMs }) => (ofPlain ? plainMs : latencyMs));
+  const own = known(isPlain);
+  return own.some((ms) => ms !== undefined) ? own : known(!isPlain);
 }
 
 function isSameWay(a: WayKey, b: WayKey): boolean {

@@ -5,7 +5,7 @@ import { permitList } from "../../providers/permits.ts";
 import type { Provider, SpokenProtocol } from "../../providers/provider.ts";
 import { callUpstream, type UpstreamAnswer } from "../../providers/upstream.ts";
 import type { CallResult } from "./call-result.ts";
-import { type Answered, readFailure, retryOf } from "./retry.ts";
+import { type Answered, isGoodStatus, readFailure, retryOf } from "./retry.ts";
 import type { Routing } from "./routing.ts";
 
 /** Asks providers that have no traffic whether they are there, where the operator has turned that on. */
@@ -88,7 +88,7 @@ class OpenProber implements Prober {
       const answer = await callUpstream(permit, call);
       const { status, retryAfter } = answer;
       answered = { status, stream: false };
-      if (status >= 200 && status < 300) return { kind: "ok" };
+      if (isGoodStatus(status)) return { kind: "ok" };
       if (NO_LIST.has(status)) return { kind: "neutral" };
       if (status < 400) throw new GatewayError("upstream_error", "The provider sends a probe elsewhere.");
       const body = await answer.readAll(MOST_BYTES);

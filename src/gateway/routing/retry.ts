@@ -174,11 +174,16 @@ export interface Answered {
   readonly stream: boolean;
 }
 
+/** Whether a provider's answer with that status is one that it charges for. */
+export function isGoodStatus(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 /** What is known of a call that ended with `error`, before anything of an answer's content went to the client. */
 export function readFailure(error: unknown, answer: Answered | undefined): Failure {
   if (!(error instanceof GatewayError)) return { how: "not_called" };
   const { kind, cause } = error;
-  const isGood = answer !== undefined && answer.status >= 200 && answer.status < 300;
+  const isGood = answer !== undefined && isGoodStatus(answer.status);
   if (cause instanceof RefusalCause) {
     const { status, fault, retryAfterSec } = cause;
     return {

@@ -44,6 +44,6 @@ export async function authenticateSession(
 function ownServices(services: EdgeServices, caller: Caller): EdgeServices {
   const admin = ownAdmin(services.admin, caller);
   const operations = ownOperations(services.operations, caller);
-  const tasks = ownTasks(services.media.tasks, operations);
+  const tasks = ownTasks(services.media.tasks, caller);
   return { ...services, admin, operations, media: { ...services.media, tasks } };
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Json, TestGateway } from "../gateway/gateway.ts";
 import type { Answer } from "../upstream/answer.ts";
-import { toBytes } from "../upstream/bytes.ts";
+import { toBytes, toText } from "../upstream/bytes.ts";
 import { eventEnds } from "../upstream/cuts.ts";
 import type { UpstreamDouble } from "../upstream/double.ts";
 import { finAt, gateAt } from "../upstream/faults.ts";
@@ -44,12 +44,15 @@ describe.each(KEPT_MODELS)("%s", (model) => {
       ...init,
     });
 
-  test("a stream that is cut behind any of its events ends in both events of a failure, and is not kept", async () => {
+  test("a stream that is cut behind any event before it is whole ends in both events of a failure, and is not kept", async () => {
     let most = 1;
     for (let at = 0; at < most; at += 1) {
       says(words, (answer) => {
         const whole = ends(answer);
-        most = whole.length - 1;
+        const text = toText(toBytes(answer.body ?? ""));
+        // With its stop reason a message is whole, though its last event is missing (U32).
+        const stopped = whole.findIndex((end) => text.slice(0, end).includes('"stop_reason":"'));
+        most = stopped < 0 ? whole.length - 1 : stopped;
         return finAt(answer, whole[at] ?? 0);
       });
       const response = await ask();

@@ -14,7 +14,7 @@ export const COSTS_BESIDE = ["input", "input_and_reasoning"] as const;
 
 /** What a job costs with these parameters. */
 export interface MediaCost {
-  /** All of them have these values; of those that are not named any value costs the same. */
+  /** The job has all of these values; other parameters do not change the cost. */
   readonly parameters: Readonly<Record<string, string>>;
   /** Whether a video is among the references; `null` where that changes nothing. */
   readonly hasVideo: boolean | null;

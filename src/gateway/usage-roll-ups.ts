@@ -19,10 +19,10 @@ export interface UsageRollUpParts {
   readonly log: Log;
 }
 
-/** How long requests wait for it while some come: each read of usage adds up those that wait, one by one. */
+/** How long a request waits to be counted while others come: each read of usage adds up those that wait, one by one. */
 const BUSY_MS = 1_000;
 
-/** How long it waits after a look that found nothing: a gateway that nobody asks looks seldom. */
+/** When the gateway looks again after a look that found nothing: without requests it looks seldom. */
 const IDLE_MS = 5_000;
 
 /** Roll-ups of usage. A gateway with nothing to do writes nothing, and does not start the thread. */

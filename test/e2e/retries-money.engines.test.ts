@@ -189,7 +189,7 @@ describeOnEngineOfSuite("retries and money", (engine) => {
           .chat({ ...unitBody(9), model: BOTH, stream, stop: "x" }, { signal: controller.signal })
           .catch(() => {});
         await gate.reached;
-        // What is asked after it is answered: so the gateway has had the head before it.
+        // The gateway has the answer to a later request, so it has had the head of this one.
         await (await gateway.chat(unitBody(1))).arrayBuffer();
         const { balance } = await gateway.account();
         controller.abort();

@@ -7311,7 +7311,7 @@ export interface operations {
                                 /** @description What is charged beside the amounts, by its tokens */
                                 beside: ("input" | "input_and_reasoning") | null;
                                 costs: {
-                                    /** @description All of them have these values; of others any value costs the same */
+                                    /** @description The job has all of these values; other parameters do not change the cost */
                                     parameters: {
                                         [key: string]: string;
                                     };

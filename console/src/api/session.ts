@@ -62,7 +62,7 @@ export function closeSignOutNote(): void {
   setStay();
 }
 
-/** Ends the session, here and on the gateway. Where the gateway did not end it, the reader stays signed in and is told. */
+/** Ends the session, here and on the gateway. Where the gateway did not end it, `whySignedIn` says so. */
 export async function signOut(queries: QueryClient): Promise<void> {
   setStay();
   try {

@@ -17,7 +17,7 @@ import { rangeOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { ENTRY_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
 import styles from "./accounts.module.css";
-import { TableSkeleton } from "./keys-table.tsx";
+import { Amount, TableSkeleton } from "./keys-table.tsx";
 import type { LedgerEntry } from "./types.ts";
 import type { ACCOUNT_SEARCH } from "./search.ts";
 
@@ -79,11 +79,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
     title: "Balance, cr · USD",
     isNumber: true,
     // An operator's alone: a key's session sees no balance, and not this page.
-    cell: (entry) => (
-      <Show when={entry.balance_after !== null}>
-        <Money credits={entry.balance_after ?? 0} bare />
-      </Show>
-    ),
+    cell: (entry) => <Amount of={entry.balance_after ?? undefined} />,
     text: ({ balance_after }) => balance_after,
   },
 ];

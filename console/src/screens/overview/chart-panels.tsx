@@ -51,17 +51,19 @@ function ModelChart(
   },
 ) {
   const usage = useQuery(() => usageByStep(props, "model"));
-  const { models, colourOf } = useModelColours();
+  const { models, coloured } = useModelColours();
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo(() =>
-    groupSeries(
-      (known(usage)?.data ?? []).map((row) => ({
-        time: row.time,
-        group: row.group,
-        value: props.measure(row),
-      })),
-      times(),
-    ).map(({ name, values }) => ({ name, values, colour: colourOf(name) })),
+    coloured(
+      groupSeries(
+        (known(usage)?.data ?? []).map((row) => ({
+          time: row.time,
+          group: row.group,
+          value: props.measure(row),
+        })),
+        times(),
+      ),
+    ),
   );
   return (
     <ChartPanel {...props} of={models.isPending ? models : usage} series={series()} isStacked>

@@ -49,7 +49,7 @@ export function TopPanel(props: {
             when={read().data.length > 0}
             fallback={
               <Empty title="Nothing in this range">
-                <p>Those that spend the most will be here.</p>
+                <p>This list shows who spends the most.</p>
               </Empty>
             }
           >

@@ -168,7 +168,7 @@ function Counts() {
     if (group() === "code") return wordsOf(CODE_WORDS, value).name;
     return group() === "key" ? (nameOf(value) ?? value) : value;
   };
-  const { colourOf } = useModelColours();
+  const { coloured } = useModelColours();
   const drawn = createMemo(() => {
     const { times, series } = refusalSeries(
       counts.isSuccess ? counts.data.data : [],
@@ -176,11 +176,7 @@ function Counts() {
       intervalOf(range()) === "hour" ? 3_600 : 86_400,
       name,
     );
-    if (group() !== "model") return { times, series };
-    return {
-      times,
-      series: series.map(({ name: model, values }) => ({ name: model, values, colour: colourOf(model) })),
-    };
+    return { times, series: group() === "model" ? coloured(series) : series };
   });
   const all = (): number =>
     drawn().series.reduce(

@@ -41,7 +41,7 @@ const JobCostsSchema = Type.Object(
     costs: Type.Array(
       Type.Object({
         parameters: Type.Record(Type.String(), Type.String(), {
-          description: "All of them have these values; of others any value costs the same",
+          description: "The job has all of these values; other parameters do not change the cost",
         }),
         with_video: Type.Union([Type.Boolean(), Type.Null()], {
           description: "Whether a video is among the references; null where that changes nothing",

@@ -27,19 +27,11 @@ export async function noteLedgerHours({
   const upTo = await horizon();
   const next = await atOneMoment(database, engine, async (tx) => {
     const mark = await readLedgerMark(tx);
-    const entries = await tx
-      .selectFrom("ledger")
-      .select(["seq", "created_at_ms"])
-      .where("seq", ">", mark)
-      .where("seq", "<=", upTo)
-      .orderBy("seq")
-      .limit(maxEntries)
-      .execute();
-    return { mark, entries };
+    return { mark, ...(await nextHours(tx, { mark, upTo, maxEntries })) };
   });
-  const last = next.entries.at(-1)?.seq;
+  const last = next.hours.at(-1)?.lastSeq;
   if (last === undefined) return false;
-  const hours = jsonOfAmounts(hoursOf(next.entries));
+  const hours = jsonOfAmounts(next.hours);
   await database.transaction().execute(async (tx) => {
     const moved = await tx
       .updateTable("ledger_mark")
@@ -54,20 +46,24 @@ export async function noteLedgerHours({
       select ${sql.join(members)} from ${givenRows(engine, LEDGER_HOURS, hours)} where true
       on conflict (time_ms) do update set last_seq = excluded.last_seq`.execute(tx);
   });
-  return next.entries.length === maxEntries;
+  return next.entries === maxEntries;
 }
 
-function hoursOf(
-  entries: readonly { readonly seq: bigint; readonly created_at_ms: bigint }[],
-): readonly LedgerHour[] {
-  const hours = new Map<number, { readonly timeMs: number; readonly firstSeq: bigint; lastSeq: bigint }>();
-  for (const { seq, created_at_ms } of entries) {
-    const timeMs = startOf(HOUR_MS, Number(created_at_ms));
-    const hour = hours.get(timeMs);
-    if (hour === undefined) hours.set(timeMs, { timeMs, firstSeq: seq, lastSeq: seq });
-    else hour.lastSeq = seq;
-  }
-  return [...hours.values()];
+/** How many entries come next, and the hours that they are of, the one with the last of them at the end. */
+async function nextHours(
+  database: Database,
+  { mark, upTo, maxEntries }: { readonly mark: bigint; readonly upTo: bigint; readonly maxEntries: number },
+): Promise<{ readonly entries: number; readonly hours: readonly LedgerHour[] }> {
+  const hour = sql`created_at_ms - created_at_ms % ${sql.lit(HOUR_MS)}`;
+  const { rows } = await sql<{ readonly [Name in keyof LedgerHour | "entries"]: bigint }>`
+    select cast(${hour} as bigint) as ${sql.id("timeMs")}, min(seq) as ${sql.id("firstSeq")},
+      max(seq) as ${sql.id("lastSeq")}, count(*) as entries
+    from (select seq, created_at_ms from ledger where seq > ${mark} and seq <= ${upTo} order by seq
+      limit ${maxEntries}) as next group by 1 order by 3`.execute(database);
+  return {
+    entries: rows.reduce((sum, { entries }) => sum + Number(entries), 0),
+    hours: rows.map(({ timeMs, firstSeq, lastSeq }) => ({ timeMs: Number(timeMs), firstSeq, lastSeq })),
+  };
 }
 
 async function readLedgerMark(database: Database): Promise<bigint> {

@@ -69,14 +69,6 @@ export interface Names {
   readonly outcome: string;
 }
 
-/** A request as usage counts it. */
-export interface CountedRow extends Names {
-  readonly seq: bigint;
-  /** When it was settled, by which it belongs to a time. */
-  readonly atMs: number;
-  readonly measures: Measures;
-}
-
 /** Outcomes that are no failure. */
 const NO_FAILURE: ReadonlySet<string> = new Set(["completed", "cancelled", "client_gone"]);
 
@@ -102,37 +94,36 @@ export function selectCounted(database: Database) {
     .orderBy("seq");
 }
 
-type SelectedRow = Awaited<ReturnType<ReturnType<typeof selectCounted>["execute"]>>[number];
+/** A request of the books, as usage reads it. */
+export type CountedRow = Awaited<ReturnType<ReturnType<typeof selectCounted>["execute"]>>[number];
 
-/** What usage counts of a row of the books. */
-export function countedRow(row: SelectedRow): CountedRow {
+/** The names that usage tells a request apart by. */
+export function namesOf({ model, provider, account_id, key_id, outcome }: CountedRow): Names {
+  return { model, provider: provider ?? "", account: account_id, key: key_id, outcome };
+}
+
+/** When a request was settled, by which it belongs to a time. */
+export function timeOf({ settled_at_ms }: CountedRow): number {
+  return Number(settled_at_ms);
+}
+
+/** Adds one request to `sum`, with how long it took where `hasDurations`. */
+export function addRequest(sum: Measures, row: CountedRow, hasDurations: boolean): void {
   const usage: Usage = { ...NO_USAGE, ...(JSON.parse(row.usage ?? "{}") as Partial<Usage>) };
+  sum.requests += 1;
+  if (!NO_FAILURE.has(row.outcome)) sum.failed += 1;
+  sum.inputTokens += inputTokens(usage);
+  sum.outputTokens += outputTokens(usage);
+  sum.cacheReadTokens += usage.cacheRead;
+  sum.images += usage.images ?? 0;
+  sum.seconds += usage.seconds ?? 0;
+  sum.credit += row.charge;
+  if (row.cost !== null) {
+    sum.cost += row.cost;
+    sum.creditWithCost += row.charge;
+  }
+  if (!hasDurations) return;
   const admittedMs = Number(row.admitted_at_ms);
-  const latency: Histogram = [];
-  if (row.outcome === "completed") observe(latency, Number(row.ended_at_ms) - admittedMs);
-  const firstByte: Histogram = [];
-  if (row.first_byte_at_ms !== null) observe(firstByte, Number(row.first_byte_at_ms) - admittedMs);
-  return {
-    seq: row.seq,
-    atMs: Number(row.settled_at_ms),
-    model: row.model,
-    provider: row.provider ?? "",
-    account: row.account_id,
-    key: row.key_id,
-    outcome: row.outcome,
-    measures: {
-      requests: 1,
-      failed: NO_FAILURE.has(row.outcome) ? 0 : 1,
-      inputTokens: inputTokens(usage),
-      outputTokens: outputTokens(usage),
-      cacheReadTokens: usage.cacheRead,
-      images: usage.images ?? 0,
-      seconds: usage.seconds ?? 0,
-      credit: row.charge,
-      cost: row.cost ?? 0n,
-      creditWithCost: row.cost === null ? 0n : row.charge,
-      latency,
-      firstByte,
-    },
-  };
+  if (row.outcome === "completed") observe(sum.latency, Number(row.ended_at_ms) - admittedMs);
+  if (row.first_byte_at_ms !== null) observe(sum.firstByte, Number(row.first_byte_at_ms) - admittedMs);
 }

@@ -2,7 +2,17 @@ import { type RawBuilder, sql } from "kysely";
 import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
-import { addMeasures, countedRow, type Measures, type Names, selectCounted } from "./measures.ts";
+import {
+  addMeasures,
+  addRequest,
+  type CountedRow,
+  type Measures,
+  type Names,
+  namesOf,
+  noMeasures,
+  selectCounted,
+  timeOf,
+} from "./measures.ts";
 import { filtersOf, numbersOf, sumRollups, type UsageSum } from "./rollups.ts";
 import { DAY_MS, type Dimension, HOUR_MS, INTERVALS_MS, startOf, viewFor } from "./views.ts";
 
@@ -77,7 +87,7 @@ async function readFrom(
     const view = viewFor(grainMs, wanted);
     const time = within("time_ms", span);
     const form = { grainMs, view, filter, time, intervalMs, by, hasDurations };
-    for (const sum of await sumRollups(database, engine, form)) sums.add(sum, sum.timeMs);
+    for (const sum of await sumRollups(database, engine, form)) sums.add(sum);
   }
   const { request_seq: mark } = await database
     .selectFrom("usage_mark")
@@ -85,10 +95,7 @@ async function readFrom(
     .executeTakeFirstOrThrow();
   const readRows = async (where: RawBuilder<unknown>): Promise<void> => {
     const bounded = sql<boolean>`${where} and ${filtered}`;
-    for await (const row of counted(database, bounded)) {
-      const measures = hasDurations ? row.measures : { ...row.measures, latency: [], firstByte: [] };
-      sums.add({ ...row, measures }, row.atMs);
-    }
+    for await (const row of counted(database, bounded)) sums.count(row);
   };
   for (const part of parts) {
     const numbers = await numbersOf(database, startOf(HOUR_MS, part.fromMs));
@@ -144,26 +151,38 @@ const PAGE = 5_000;
 async function* counted(database: Database, where: RawBuilder<boolean>) {
   for (let after = 0n; ;) {
     const rows = await selectCounted(database).where(where).where("seq", ">", after).limit(PAGE).execute();
-    for (const row of rows) yield countedRow(row);
+    for (const row of rows) yield row;
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE) return;
     after = last.seq;
   }
 }
 
-function createSums({ fromMs, interval, groupBy }: UsageQuery) {
+function createSums({ fromMs, interval, groupBy, hasDurations }: UsageQuery) {
   const times = new Map<number, Map<string, Measures>>();
-  const timeOf = (ms: number): number => (interval === "all" ? fromMs : startOf(INTERVALS_MS[interval], ms));
+  const groupsAt = (ms: number): Map<string, Measures> => {
+    const timeMs = interval === "all" ? fromMs : startOf(INTERVALS_MS[interval], ms);
+    let groups = times.get(timeMs);
+    if (groups === undefined) times.set(timeMs, (groups = new Map()));
+    return groups;
+  };
   return {
-    add(row: Names & Pick<UsageSum, "measures">, ms: number): void {
-      const timeMs = timeOf(ms);
-      let groups = times.get(timeMs);
-      if (groups === undefined) times.set(timeMs, (groups = new Map()));
-      const group = groupOf(groupBy, row);
+    /** Adds what is stored. */
+    add(stored: UsageSum): void {
+      const groups = groupsAt(stored.timeMs);
+      const group = groupOf(groupBy, stored);
       const sum = groups.get(group);
-      // The first row of a group becomes its sum: of many groups it is the only one.
-      if (sum === undefined) groups.set(group, row.measures);
-      else addMeasures(sum, row.measures);
+      // The first of a group becomes its sum: of many groups it is the only one.
+      if (sum === undefined) groups.set(group, stored.measures);
+      else addMeasures(sum, stored.measures);
+    },
+    /** Adds a request that no stored sum has. */
+    count(row: CountedRow): void {
+      const groups = groupsAt(timeOf(row));
+      const group = groupOf(groupBy, namesOf(row));
+      let sum = groups.get(group);
+      if (sum === undefined) groups.set(group, (sum = noMeasures()));
+      addRequest(sum, row, hasDurations);
     },
     groups: (): readonly UsageGroup[] =>
       [...times]

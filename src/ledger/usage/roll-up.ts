@@ -3,7 +3,7 @@ import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
 import type { Horizon } from "./horizon.ts";
-import { countedRow, selectCounted } from "./measures.ts";
+import { selectCounted } from "./measures.ts";
 import { rollupsOf, storeRollups, withStored } from "./rollups.ts";
 
 /** Requests that are counted in one transaction: writes to an embedded store wait for it. */
@@ -64,7 +64,7 @@ async function readNext(
     .execute();
   const last = rows.at(-1)?.seq;
   if (last === undefined) return undefined;
-  const rollups = await withStored(database, engine, rollupsOf(rows.map(countedRow)));
+  const rollups = await withStored(database, engine, rollupsOf(rows));
   return { mark, last, rollups, isFull: rows.length === maxRequests };
 }
 

@@ -5,7 +5,16 @@ import type { Database } from "../../db/schema.ts";
 import { givenRows } from "../given-rows.ts";
 import { columnList, USAGE_ROLLUPS, type UsageRollup } from "../rows.ts";
 import { type Histogram, histogramText, readHistogram, readHistograms } from "./histogram.ts";
-import { addMeasures, type CountedRow, type Measures, type Names, noMeasures } from "./measures.ts";
+import {
+  addMeasures,
+  addRequest,
+  type CountedRow,
+  type Measures,
+  type Names,
+  namesOf,
+  noMeasures,
+  timeOf,
+} from "./measures.ts";
 import { DAY_MS, type Dimension, DIMENSIONS, HOUR_MS, namesIn, startOf, type View, VIEWS } from "./views.ts";
 
 /** Usage of an hour or a day in memory. */
@@ -18,26 +27,54 @@ export interface Rollup extends Names {
   lastSeq: bigint;
 }
 
-/** What the rows of `counted` come to, in every view and by hours and days. */
-export function rollupsOf(counted: readonly CountedRow[]): readonly Rollup[] {
+/** What these requests come to, in every view and by hours and days. */
+export function rollupsOf(rows: readonly CountedRow[]): readonly Rollup[] {
   const rollups = new Map<string, Rollup>();
-  for (const row of counted)
+  // Most of them have their hour and all their names in common with others: what those come to goes into the views.
+  for (const together of addedUp(rows))
     for (const view of Object.keys(VIEWS) as View[]) {
-      const names = namesIn(view, row);
+      const names = namesIn(view, together);
       for (const grainMs of VIEWS[view].grains) {
-        const of = { grainMs, view, timeMs: startOf(grainMs, row.atMs), ...names };
+        const { firstSeq, lastSeq } = together;
+        const of = { grainMs, view, timeMs: startOf(grainMs, together.timeMs), ...names };
         const name = nameOf(of);
         let rollup = rollups.get(name);
         if (rollup === undefined) {
-          rollup = { ...of, measures: noMeasures(), firstSeq: row.seq, lastSeq: row.seq };
+          rollup = { ...of, measures: noMeasures(), firstSeq, lastSeq };
           rollups.set(name, rollup);
         }
-        addMeasures(rollup.measures, row.measures);
-        if (row.seq < rollup.firstSeq) rollup.firstSeq = row.seq;
-        if (row.seq > rollup.lastSeq) rollup.lastSeq = row.seq;
+        addMeasures(rollup.measures, together.measures);
+        if (firstSeq < rollup.firstSeq) rollup.firstSeq = firstSeq;
+        if (lastSeq > rollup.lastSeq) rollup.lastSeq = lastSeq;
       }
     }
   return [...rollups.values()];
+}
+
+/** Requests of one hour that have all names in common. */
+interface Together extends Names {
+  readonly timeMs: number;
+  readonly measures: Measures;
+  readonly firstSeq: bigint;
+  lastSeq: bigint;
+}
+
+/** Adds up requests that come in the order of their numbers. */
+function addedUp(rows: readonly CountedRow[]): Iterable<Together> {
+  const all = new Map<string, Together>();
+  for (const row of rows) {
+    const names = namesOf(row);
+    const timeMs = startOf(HOUR_MS, timeOf(row));
+    const name = `${timeMs}\n${names.model}\n${names.provider}\n${names.account}\n${names.key}\n${names.outcome}`;
+    let together = all.get(name);
+    if (together === undefined) {
+      together = { ...names, timeMs, measures: noMeasures(), firstSeq: row.seq, lastSeq: row.seq };
+      all.set(name, together);
+    }
+    addRequest(together.measures, row, true);
+    together.lastSeq = row.seq;
+  }
+  return all.values();
 }
 
 /** What `rollups` come to together with what is stored of them. */

@@ -8,14 +8,17 @@ describe("roll-ups of usage", () => {
   let looks: number[];
   /** When it counted a batch, in seconds. */
   let batches: number[];
-  let errors: string[];
+  let logged: (readonly unknown[])[];
   let waiting: number;
   let fault: "look" | "count" | undefined;
   let rollUps: UsageRollUps;
   beforeEach(() => {
     clock = createFakeClock(0);
-    [looks, batches, errors, waiting, fault] = [[], [], [], 0, undefined];
-    const ignore = (): void => undefined;
+    [looks, batches, logged, waiting, fault] = [[], [], [], 0, undefined];
+    const noteAs =
+      (level: string) =>
+      (...line: unknown[]): void =>
+        void logged.push([level, ...line]);
     rollUps = createUsageRollUps({
       async hasUncounted() {
         looks.push(clock.nowMs() / 1_000);
@@ -29,7 +32,7 @@ describe("roll-ups of usage", () => {
         return waiting > 0;
       },
       clock,
-      log: { info: ignore, warn: ignore, error: (message) => void errors.push(message) },
+      log: { info: noteAs("info"), warn: noteAs("warn"), error: noteAs("error") },
     });
     rollUps.start();
   });
@@ -54,13 +57,27 @@ describe("roll-ups of usage", () => {
     expect(batches).toEqual([16]);
   });
 
-  test.each(["look", "count"] as const)("go on a second after a %s that failed", async (failed) => {
-    waiting = 2;
-    fault = failed;
-    await clock.advance(2_000);
-    expect([looks, errors.length, waiting]).toEqual([[1, 2], 2, 2]);
-    fault = undefined;
-    await clock.advance(1_000);
-    expect([looks, errors.length, waiting]).toEqual([[1, 2, 3], 2, 0]);
-  });
+  test.each([
+    ["look", "the database is away"],
+    ["count", "the thread has ended"],
+  ] as const)(
+    "are tried each second while each %s fails, and log the first failure and the first success",
+    async (failing, reason) => {
+      await clock.advance(1_000);
+      expect(logged).toEqual([]);
+      waiting = 2;
+      fault = failing;
+      const failed = ["error", "usage could not be rolled up", { error: expect.stringContaining(reason) }];
+      await clock.advance(9_000);
+      expect([looks, logged, waiting]).toEqual([[1, 6, 7, 8, 9, 10], [failed], 2]);
+      fault = undefined;
+      await clock.advance(3_000);
+      const recovered = ["info", "usage is rolled up again", { duration_ms: 5_000 }];
+      expect([looks.slice(6), logged, waiting]).toEqual([[11, 12], [failed, recovered], 0]);
+      fault = failing;
+      waiting = 1;
+      await clock.advance(6_000);
+      expect(logged).toEqual([failed, recovered, failed]);
+    },
+  );
 });

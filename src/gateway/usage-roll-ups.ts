@@ -25,18 +25,35 @@ const BUSY_MS = 1_000;
 /** When the gateway looks again after a look that found nothing: without requests it looks seldom. */
 const IDLE_MS = 5_000;
 
-/** Roll-ups of usage. A gateway with nothing to do writes nothing, and does not start the thread. */
+/**
+ * Roll-ups of usage. A gateway with nothing to do writes nothing, and does not start the thread. While they fail they are
+ * tried each second; the log has the first failure, and the first success after it.
+ */
 export function createUsageRollUps({ hasUncounted, rollUp, clock, log }: UsageRollUpParts): UsageRollUps {
   let closed = false;
   const isClosed = (): boolean => closed;
+  /** Since when each try has failed. */
+  let failingSinceMs: number | undefined;
+  const noteSuccess = (): void => {
+    if (failingSinceMs === undefined) return;
+    log.info("usage is rolled up again", { duration_ms: clock.steadyMs() - failingSinceMs });
+    failingSinceMs = undefined;
+  };
+  const noteFailure = (error: unknown): void => {
+    if (failingSinceMs !== undefined) return;
+    failingSinceMs = clock.steadyMs();
+    log.error("usage could not be rolled up", { error: describeError(error) });
+  };
   const interval = createInterval(clock, BUSY_MS, async () => {
     try {
-      if (!(await hasUncounted())) return IDLE_MS;
-      while (!isClosed() && (await rollUp()));
+      const isIdle = !(await hasUncounted());
+      if (!isIdle) while (!isClosed() && (await rollUp()));
+      noteSuccess();
+      return isIdle ? IDLE_MS : BUSY_MS;
     } catch (error) {
-      log.error("usage could not be rolled up", { error: describeError(error) });
+      noteFailure(error);
+      return BUSY_MS;
     }
-    return BUSY_MS;
   });
   return {
     start: () => interval.start(),

@@ -5,15 +5,13 @@ import { loadModelFiles } from "../../catalog/catalog.ts";
 import { parseCredits } from "../../core/money/credits.ts";
 import { costOf, foldUnpriced, type PriceFacts, USAGE_FIELDS, WORD_FACTS } from "../../core/money/price.ts";
 import { pricePlan } from "../../core/money/price-plan.ts";
-import { NO_USAGE, type Usage } from "../../core/money/usage.ts";
+import { NO_USAGE, outputTokens, type Usage } from "../../core/money/usage.ts";
 import type { Model } from "../../core/model.ts";
 import { createRulesText, usageText } from "../../ledger/written-text.ts";
+import { runsOf } from "../../../test/runs.ts";
 import { type LineView, linesOf } from "./request.ts";
 
-const RUNS = {
-  seed: Number(process.env.SWITCHYARD_TEST_SEED ?? "1"),
-  numRuns: process.env.SWITCHYARD_TEST_LONG === "1" ? 2_000 : 40,
-};
+const RUNS = runsOf(40, 2_000);
 const MODELS = loadModelFiles(join(import.meta.dirname, "../../../models"));
 /** Around midnight and noon in UTC, where prices change by the clock. */
 const moments = fc
@@ -52,10 +50,14 @@ function settled(model: Model, given: Usage, pricedAtMs: number, facts: PriceFac
   };
 }
 
-/** The delivered pieces of a model's category beside its tokens. */
-function withPieces(model: Model, usage: Usage, pieces: number): Usage {
-  if (model.category === "image") return { ...usage, images: pieces };
-  return model.category === "video" ? { ...usage, seconds: pieces } : usage;
+/**
+ * The delivered pieces of a model's category beside its tokens. No delivery is without output: where a provider tells
+ * none, it is estimated.
+ */
+function withPieces(model: Model, tokens: Usage, pieces: number): Usage {
+  if (model.category !== "image" && model.category !== "video") return tokens;
+  const usage = outputTokens(tokens) === 0 ? { ...tokens, imageOutput: 1 } : tokens;
+  return model.category === "image" ? { ...usage, images: pieces } : { ...usage, seconds: pieces };
 }
 
 /** The sum in micro-credits of the numbers that the interface shows. */

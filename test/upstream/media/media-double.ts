@@ -100,6 +100,8 @@ export interface MediaDouble {
   instead(by: (request: SeenRequest) => Answer | undefined): void;
   /** What becomes of the next requests of a stage, in order; `undefined` for one that goes well. */
   fault(stage: Stage, ...faults: readonly (Fault | undefined)[]): void;
+  /** What becomes of a request for which no such fault is left. */
+  faultBy(by: (stage: Stage, request: SeenRequest) => Fault | undefined): void;
   reset(): void;
   close(): Promise<void>;
 }
@@ -119,13 +121,22 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
   };
   let decide: (work: TakenWork) => WorkScript = () => ({});
   let instead: (request: SeenRequest) => Answer | undefined = () => undefined;
+  let faultBy: (stage: Stage, request: SeenRequest) => Fault | undefined = () => undefined;
   let served = 0;
   // Goes on over a reset: what is said late of a job of one test means none of the next.
   let named = 0;
 
   const kindsOf = ({ script }: Work, count: number, kind: FileKind): readonly FileKind[] =>
     script.files ?? Array.from({ length: count }, () => kind);
-  const desk: Desk = {
+  const deskFor = (request: SeenRequest): Desk => ({
+    ...desk,
+    stage(stage, run) {
+      const fault = faults[stage].length > 0 ? faults[stage].shift() : faultBy(stage, request);
+      if (fault === undefined) return run();
+      return "instead" in fault ? fault.instead : fault.after(run());
+    },
+  });
+  const desk: Omit<Desk, "stage"> = {
     key,
     url: upstream.url,
     take(work, request) {
@@ -152,17 +163,12 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
         const { body = "" } = fileAnswer(each, (served += 1) % 64);
         return typeof body === "string" ? new TextEncoder().encode(body) : body;
       }),
-    stage(stage, run) {
-      const fault = faults[stage].shift();
-      if (fault === undefined) return run();
-      return "instead" in fault ? fault.instead : fault.after(run());
-    },
   };
   const base = vendor.mediaBase ?? vendor.base;
   const serve = (): void => {
     upstream.handle((request) =>
       request.target.startsWith(`${base}/`)
-        ? (instead(request) ?? vendor.answer(desk, request, request.target.slice(base.length)))
+        ? (instead(request) ?? vendor.answer(deskFor(request), request, request.target.slice(base.length)))
         : { status: 404, body: "no such path" },
     );
     files.handle(({ target }) => {
@@ -180,6 +186,7 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
     decide: (by) => void (decide = by),
     instead: (by) => void (instead = by),
     fault: (stage, ...more) => void faults[stage].push(...more),
+    faultBy: (by) => void (faultBy = by),
     reset() {
       upstream.reset();
       files.reset();
@@ -187,6 +194,7 @@ export async function startMediaDouble(vendor: VendorForm, key: string): Promise
       scripts.length = 0;
       decide = () => ({});
       instead = () => undefined;
+      faultBy = () => undefined;
       for (const list of Object.values(faults)) list.length = 0;
       serve();
     },

@@ -29,15 +29,24 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
+/** How a gateway's process is started. */
+export interface ProcessOptions {
+  /** It can have no more descriptors than these. */
+  readonly descriptors?: number;
+  /** A file of code that is loaded before its own. */
+  readonly preload?: string;
+}
+
 /**
- * Runs `src/main.ts` on this runtime with `environment` alone, beside what every process needs; with no more descriptors
- * than are said. It is not warmed unless `environment` says so: most live for a few seconds.
+ * Runs `src/main.ts` on this runtime with `environment` alone, beside what every process needs. It is not warmed unless
+ * `environment` says so: most live for a few seconds.
  */
 export function startProcess(
   environment: Readonly<Record<string, string>>,
-  { descriptors }: { readonly descriptors?: number } = {},
+  { descriptors, preload }: ProcessOptions = {},
 ): GatewayProcess {
-  const command = [process.execPath, "--no-install", "--no-env-file", join(ROOT, "src/main.ts")];
+  const loaded = preload === undefined ? [] : ["--preload", preload];
+  const command = [process.execPath, "--no-install", "--no-env-file", ...loaded, join(ROOT, "src/main.ts")];
   const limited = ["sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...command];
   const [program = "", ...args] = descriptors === undefined ? command : limited;
   const child = spawn(program, args, {

@@ -18,6 +18,8 @@ export interface LoadGateway {
   rss(): number;
   /** Open descriptors; 0 where the system does not tell. */
   descriptors(): number;
+  /** Timers of its clock that wait; 0 where they are not counted. */
+  timers(): number;
   /** CPU time so far, in seconds. */
   cpuSeconds(): number;
   /** Resolves once nothing is held, the provider is not busy any more and the descriptors are back to `count`. */
@@ -33,11 +35,19 @@ export interface LoadOptions {
   /** Sections of switchyard.yaml beside the provider. */
   readonly settings?: object;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Counts the timers of its clock. */
+  readonly countsTimers?: boolean;
 }
 
 /** Starts a gateway on books of its own, with an account that has enough. */
-export async function openLoad({ settings, environment = {} }: LoadOptions = {}): Promise<LoadGateway> {
+export async function openLoad({
+  settings,
+  environment = {},
+  countsTimers = false,
+}: LoadOptions = {}): Promise<LoadGateway> {
   const folder = temporaryFolder();
+  const timersFile = join(folder.path, "timers");
+  writeFileSync(timersFile, new Uint8Array(4));
   const provider = await startLoadProvider();
   const file = join(folder.path, "switchyard.yaml");
   writeFileSync(file, loadSettings(provider.url, settings));
@@ -45,9 +55,11 @@ export async function openLoad({ settings, environment = {} }: LoadOptions = {})
     SWITCHYARD_HOME: join(folder.path, "home"),
     SWITCHYARD_CONFIG: file,
     SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN,
+    LOAD_TIMERS: timersFile,
     ...environment,
   };
-  const first = startProcess(all);
+  const options = countsTimers ? { preload: join(import.meta.dirname, "counted-timers.ts") } : {};
+  const first = startProcess(all, options);
   const url = await first.ready();
   const admin = adminOf(url);
   const account = await admin("POST", "/accounts", { name: "load" });
@@ -57,8 +69,9 @@ export async function openLoad({ settings, environment = {} }: LoadOptions = {})
   const open = (process: GatewayProcess, at: string): LoadGateway => ({
     ...same,
     ...measured(process, at, same),
+    timers: () => readFileSync(timersFile).readUInt32LE(),
     async next() {
-      const next = startProcess(all);
+      const next = startProcess(all, options);
       return open(next, await next.ready());
     },
     async close() {

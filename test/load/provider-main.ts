@@ -2,7 +2,8 @@
 import type { Socket } from "bun";
 import { type Plan, readPlan } from "./plan.ts";
 
-// How many requests it is asked for, and what became of them: GET /counts. POST /release ends the answers that are held.
+// How many requests it is asked for, and what became of them: GET /counts. POST /release ends the answers that are held. Between
+// POST /bad and POST /well it fails what it is asked for below /moody.
 
 interface Line {
   buffer: Buffer;
@@ -18,6 +19,7 @@ type Line$ = Socket<Line>;
 
 const counts = { requests: 0, finished: 0, left: 0, faults: 0, now: 0, most: 0 };
 const held = new Set<() => void>();
+let isBad = false;
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: ";
 // A gateway keeps connections that are not closed, and with them its descriptors, for minutes.
 const STREAM_HEAD = `${HEAD}text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -109,6 +111,10 @@ function answer(socket: Line$, head: string, body: string): void {
     for (const end of held) end();
     return json(socket, "200 OK", "{}");
   }
+  if (head.startsWith("POST /bad") || head.startsWith("POST /well")) {
+    isBad = head.startsWith("POST /bad");
+    return json(socket, "200 OK", "{}");
+  }
   counts.requests += 1;
   counts.now += 1;
   counts.most = Math.max(counts.most, counts.now);
@@ -116,7 +122,7 @@ function answer(socket: Line$, head: string, body: string): void {
   const plan = readPlan(body);
   if (plan.fault !== undefined) counts.faults += 1;
   if (plan.fault === "reset") return socket.terminate();
-  if (plan.fault === "500") {
+  if (plan.fault === "500" || (isBad && head.startsWith("POST /moody/"))) {
     json(socket, "500 Internal Server Error", `{"error":{"message":"made","type":"server_error"}}`);
     return finish(socket);
   }

@@ -7,6 +7,8 @@ export interface LoadProvider {
   counts(): Promise<ProviderCounts>;
   /** Ends the streams that are held. */
   release(): Promise<void>;
+  /** Has calls for `MOODY` fail, or not any more. */
+  setBad(isBad: boolean): Promise<void>;
   close(): void;
 }
 
@@ -28,10 +30,21 @@ export interface ProviderCounts {
 /** The model that the provider serves, as the settings of a gateway name it. */
 export const MODEL = "load/m";
 
+/** A model whose first route can be made to fail; the second is the provider's other address. */
+export const MOODY = "moody/m";
+
 /** The settings of a gateway with that provider. */
 export function loadSettings(url: string, more: object = {}): string {
-  const models = [{ id: MODEL, upstream_id: "m", prices: { input: 1, output: 2 } }];
-  return JSON.stringify({ providers: { load: { base_url: `${url}/v1`, models } }, ...more });
+  const model = { upstream_id: "m", prices: { input: 1, output: 2 } };
+  const routes = [{ provider: "moody" }, { provider: "load", upstream_id: "m" }];
+  return JSON.stringify({
+    providers: {
+      load: { base_url: `${url}/v1`, models: [{ id: MODEL, ...model }] },
+      moody: { base_url: `${url}/moody/v1`, models: [{ id: MOODY, ...model }] },
+    },
+    routing: { models: { [MOODY]: { routes } } },
+    ...more,
+  });
 }
 
 /** Starts the provider. */
@@ -48,6 +61,8 @@ export async function startLoadProvider(): Promise<LoadProvider> {
     url,
     counts: async () => (await (await fetch(`${url}/counts`)).json()) as ProviderCounts,
     release: async () => void (await (await fetch(`${url}/release`, { method: "POST" })).text()),
+    setBad: async (isBad) =>
+      void (await (await fetch(`${url}/${isBad ? "bad" : "well"}`, { method: "POST" })).text()),
     close: () => void child.kill("SIGKILL"),
   };
 }

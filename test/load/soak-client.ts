@@ -3,13 +3,15 @@ import { FORMAT_CLIENTS, type FormatClient, jsonEvents, streamedBody } from "../
 import type { Json } from "../gateway/gateway.ts";
 import type { LoadGateway } from "./load-gateway.ts";
 import { planText, type Plan } from "./plan.ts";
-import { MODEL } from "./provider.ts";
+import { MODEL, MOODY } from "./provider.ts";
 
 /** What the soak has asked for so far, and what went wrong. */
 export interface SoakTally {
   readonly asked: Record<string, number>;
   left: number;
   broken: number;
+  /** Of these, calls of a provider amid an outage that were to go well. */
+  outages: number;
   /** What clients that stay were told of their charges. */
   credit: number;
   readonly wrong: string[];
@@ -23,6 +25,8 @@ export interface SoakClient {
   readonly stays: string;
   /** That of clients that leave. */
   readonly leaves: string;
+  /** The provider of `MOODY` is amid an outage. */
+  isBad(): boolean;
   random(): number;
 }
 
@@ -32,8 +36,16 @@ const FAULTS = ["500", "reset", "cut"] as const;
 const IMAGE = { model: "alibaba/qwen-image-2.0", prompt: "A fox", size: "512*512" };
 const VIDEO = { model: "bytedance/seedance-2.0-fast", prompt: "A fox", duration: 5, resolution: "480p" };
 
-/** One request of those that language models are asked for: any format, streamed or plain. */
+/** How many of the requests go to a provider that has outages. */
+const TO_MOODY = 0.25;
+
+/** One request of those that language models are asked for: any format, streamed or plain, of either model. */
 export async function askLanguage(client: SoakClient): Promise<void> {
+  return askModel(client, client.random() < TO_MOODY ? MOODY : MODEL);
+}
+
+/** One request of that model. */
+export async function askModel(client: SoakClient, model: string): Promise<void> {
   const { random, tally, gateway } = client;
   const names = Object.keys(FORMAT_CLIENTS) as (keyof typeof FORMAT_CLIENTS)[];
   const name = names[Math.floor(random() * names.length)] ?? "chat_completions";
@@ -45,22 +57,26 @@ export async function askLanguage(client: SoakClient): Promise<void> {
     ...(fault === undefined ? {} : { fault }),
   };
   const format: FormatClient = FORMAT_CLIENTS[name];
-  const body = withText(streamedBody(format, MODEL), planText(plan));
+  const body = withText(streamedBody(format, model), planText(plan));
   if (isPlain) body.stream = false;
   const what = isPlain ? "plain" : name;
   tally.asked[what] = (tally.asked[what] ?? 0) + 1;
-  if (random() < LEAVING) return leaveWithin(client, format.path(MODEL), body, random() * 200);
-  const response = await post(gateway, client.stays, format.path(MODEL), body);
+  if (random() < LEAVING) return leaveWithin(client, format.path(model), body, random() * 200);
+  const wasBad = client.isBad();
+  const response = await post(gateway, client.stays, format.path(model), body);
   const text = await response.text();
   const events: Json[] = isPlain || response.status !== 200 ? [JSON.parse(text)] : jsonEvents(text);
   tally.credit += Number(events.map(creditIn).findLast((said) => said !== undefined) ?? 0);
   const isWhole = response.status === 200 && (isPlain || format.isWhole(events));
   const isBroken = response.status >= 500 || (!isPlain && format.hasFailed(events));
+  // The other route serves it, unless more had to be tried again at once than the budget of retries has saved.
+  const isAmidOutage = model === MOODY && (wasBad || client.isBad());
   if (isBroken) tally.broken += 1;
+  if (isBroken && isAmidOutage && fault === undefined) tally.outages += 1;
   // A plain answer is not cut.
-  const mayBreak = fault !== undefined && !(isPlain && fault === "cut");
+  const mayBreak = isAmidOutage || (fault !== undefined && !(isPlain && fault === "cut"));
   if (isWhole === isBroken || (isBroken && !mayBreak))
-    tally.wrong.push(`${what}, ${JSON.stringify(plan)}: ${response.status} ${text.slice(-300)}`);
+    tally.wrong.push(`${what} of ${model}, ${JSON.stringify(plan)}: ${response.status} ${text.slice(-300)}`);
 }
 
 /** An image, by a request that waits; or a video, which is asked after. */

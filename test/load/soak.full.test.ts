@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../gateway/fake-clock.ts";
-import { startGateway } from "../gateway/gateway.ts";
+import { type Json, startGateway } from "../gateway/gateway.ts";
 import { LONG, SEED } from "../runs.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
@@ -8,69 +8,87 @@ import { seededRandom } from "../upstream/cuts.ts";
 import { startUpstreamDouble } from "../upstream/double.ts";
 import { resetAt } from "../upstream/faults.ts";
 import { openLoad } from "./load-gateway.ts";
-import { askLanguage, askMedia, askReads, type SoakClient, type SoakTally } from "./soak-client.ts";
-import { mib } from "./table.ts";
+import { MOODY } from "./provider.ts";
+import { askLanguage, askMedia, askModel, askReads, type SoakClient, type SoakTally } from "./soak-client.ts";
+import { startOutages } from "./soak-outages.ts";
+import { coursesOf, courseTable, startSampling } from "./soak-samples.ts";
 
-// Everything at once for a while, with a tenth of the clients leaving and a fiftieth of the calls failing. An hour:
+// Everything at once for a while, with a tenth of the clients leaving, a fiftieth of the calls failing, and a provider
+// that goes away and comes back. An hour:
 // SWITCHYARD_TEST_SOAK_MINUTES=60 npm test -- test/load/soak.full.test.ts
 
 const MINUTES = Number(process.env.SWITCHYARD_TEST_SOAK_MINUTES ?? (LONG ? "10" : "0.5"));
 const SOAK_MS = MINUTES * 60_000;
 
-/** Memory that no length of it takes: an hour was seen to take 271 MiB, ten minutes 308. */
-const MOST_BYTES = 512 * 2 ** 20;
 const LANGUAGE = 16;
 const MEDIA = 2;
 // An hour takes one and a half million.
 const CREDITS = 100_000_000;
 
-/** What was seen of the process at a moment. */
-interface Sample {
-  readonly minutes: number;
-  readonly rss: number;
-  readonly descriptors: number;
-}
+/**
+ * What memory, descriptors and timers may rise by while it lasts, as a share of what they are: a long soak has as many
+ * samples before and behind each collection of garbage, one of half a minute has not.
+ */
+const MOST_RISE = MINUTES >= 5 ? 0.1 : 0.5;
+
+/** A provider is well for so long between two outages, and away for half of that. */
+const WELL_MS = Math.min(20_000, SOAK_MS / 6);
 
 test(
-  `a soak of ${MINUTES} minutes leaves clean books, no hold and no descriptor, and charges what clients were told`,
+  `a soak of ${MINUTES} minutes takes no more memory, descriptors and timers at its end, leaves clean books and closed breakers, and charges what clients were told`,
   async () => {
-    const gateway = await openLoad({
-      environment: { SWITCHYARD_SANDBOX: "on" },
-      // The provider breaks on purpose: calls go on whatever became of those before.
-      settings: { routing: { breaker_failures: 0 } },
-    });
-    const { admin, rss, descriptors } = gateway;
+    const gateway = await openLoad({ environment: { SWITCHYARD_SANDBOX: "on" }, countsTimers: true });
+    const { admin, descriptors, timers } = gateway;
     const openAccount = async (name: string): Promise<{ id: string; key: string }> => {
       const { id } = await admin("POST", "/accounts", { name });
       await admin("POST", `/accounts/${id}/credits`, { amount: CREDITS, reason: name });
       return { id, key: (await admin("POST", "/keys", { account_id: id, name })).key };
     };
     const [staying, leaving] = [await openAccount("staying"), await openAccount("leaving")];
-    const tally: SoakTally = { asked: {}, left: 0, broken: 0, credit: 0, wrong: [] };
-    const seeded = seededRandom(SEED);
-    const client: SoakClient = { gateway, tally, stays: staying.key, leaves: leaving.key, random: seeded };
-
-    const samples: Sample[] = [];
+    const tally: SoakTally = { asked: {}, left: 0, broken: 0, outages: 0, credit: 0, wrong: [] };
+    const random = seededRandom(SEED);
+    const client: SoakClient = {
+      gateway,
+      tally,
+      stays: staying.key,
+      leaves: leaving.key,
+      isBad: () => outages.isBad,
+      random,
+    };
+    const outages = startOutages({
+      gateway,
+      wellMs: WELL_MS,
+      badMs: WELL_MS / 2,
+      ask: () => askModel(client, MOODY),
+    });
+    const atRest = timers();
+    const sampling = startSampling(gateway, Math.max(250, SOAK_MS / 600));
     const startedAt = performance.now();
-    const minutes = (): number => (performance.now() - startedAt) / 60_000;
     const isOver = (): boolean => performance.now() - startedAt > SOAK_MS;
-    const look = (): void =>
-      void samples.push({ minutes: minutes(), rss: rss(), descriptors: descriptors() });
-    const looking = setInterval(look, Math.max(250, SOAK_MS / 600));
     const again = async (ask: (client: SoakClient) => Promise<void>, pauseMs: number): Promise<void> => {
-      for (; !isOver(); await Bun.sleep(seeded() * pauseMs)) await ask(client);
+      for (; !isOver(); await Bun.sleep(random() * pauseMs)) await ask(client);
     };
     await Promise.all([
       ...Array.from({ length: LANGUAGE }, () => again(askLanguage, 100)),
       ...Array.from({ length: MEDIA }, () => again(askMedia, 500)),
       again(askReads, 500),
     ]);
-    clearInterval(looking);
+    const samples = sampling.stop();
+    await outages.stop();
     await allEnded(gateway.admin, [staying.id, leaving.id]);
-    console.log(tableOf(samples, tally));
+    const courses = coursesOf(samples, MOST_RISE);
+    console.log(
+      [
+        `soak of ${MINUTES} minutes, seed ${SEED}: ${JSON.stringify(tally.asked)}, ${tally.left} left, ${tally.broken} broke, ${tally.outages} of them by ${outages.count} outages`,
+        courseTable(samples, courses),
+      ].join("\n"),
+    );
 
     expect(tally.wrong.slice(0, 5)).toEqual([]);
-    expect(Math.max(...samples.map((sample) => sample.rss))).toBeLessThan(MOST_BYTES);
+    expect(outages.count).toBeGreaterThan(0);
+    const { data: routes } = await admin("GET", "/routes");
+    expect(routes.filter(({ state }: Json) => state !== "healthy")).toEqual([]);
+    expect(courses.filter(({ rise, most }) => rise > most)).toEqual([]);
     const { balance } = await admin("GET", `/accounts/${staying.id}`);
     expect(CREDITS - balance).toBeCloseTo(tally.credit, 4);
     expect(await gateway.audit()).toMatchObject({ ok: true });
@@ -78,6 +96,8 @@ test(
     // Connections to the provider that are kept stay for five minutes: as many as there were at once.
     const before = samples[0]?.descriptors ?? 0;
     while (descriptors() > before + LANGUAGE + 16) await Bun.sleep(100);
+    // Each connection to the provider that is kept may have one.
+    while (timers() > atRest + LANGUAGE + 16) await Bun.sleep(100);
     await gateway.close();
   },
   SOAK_MS + 300_000,
@@ -129,35 +149,4 @@ async function allEnded(
   accounts: readonly string[],
 ): Promise<void> {
   for (const id of accounts) while ((await admin("GET", `/accounts/${id}`)).held !== 0) await Bun.sleep(100);
-}
-
-/** Slopes are those of the second half, by least squares. */
-function tableOf(samples: readonly Sample[], tally: SoakTally): string {
-  const half = samples.slice(Math.floor(samples.length / 2));
-  const row = (name: string, of: (sample: Sample) => number, shown: (value: number) => string): string => {
-    const all = samples.map(of);
-    const most = Math.max(...all);
-    const slope = slopeOf(half.map((sample) => [sample.minutes, of(sample)]));
-    const sign = slope < 0 ? "-" : "+";
-    return `| ${name} | ${shown(all[0] ?? 0)} | ${shown(most)} | ${shown(all.at(-1) ?? 0)} | ${sign}${shown(Math.abs(slope))} |`;
-  };
-  return [
-    `soak of ${MINUTES} minutes, seed ${SEED}: ${JSON.stringify(tally.asked)}, ${tally.left} left, ${tally.broken} broke`,
-    "| | at first | most | at last | a minute, of the second half |",
-    "|---|---|---|---|---|",
-    row("memory", ({ rss }) => rss, mib),
-    row(
-      "descriptors",
-      ({ descriptors }) => descriptors,
-      (value) => value.toFixed(1),
-    ),
-  ].join("\n");
-}
-
-function slopeOf(points: readonly (readonly [number, number])[]): number {
-  const mean = (of: (point: readonly [number, number]) => number): number =>
-    points.reduce((sum, point) => sum + of(point), 0) / points.length;
-  const [x, y] = [mean(([at]) => at), mean(([, value]) => value)];
-  const over = mean(([at, value]) => (at - x) * (value - y));
-  return over / mean(([at]) => (at - x) ** 2);
 }

@@ -22,7 +22,7 @@ export interface SimulatedStore {
   /** Commits the batch, with `throws` failures of a commit on the way. Throws when the books or an answer are wrong. */
   commit(commands: readonly Command[], throws: number): readonly Outcome[];
   readonly allotments: SimulatedAllotments;
-  /** What was idle in allotments when the command was last refused for want of credit. */
+  /** The least that was idle in allotments when the command, however often it was sent, was refused for want of credit. */
   idleAtRefusal(command: Command): bigint;
   /** What was found wrong where nobody waits for it. */
   readonly complaints: string[];
@@ -97,12 +97,15 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
       }
     },
   });
+  /** A copy that comes late may be refused after the one whose answer is heard. */
   const refused = new Map<string, bigint>();
   const noteRefusals = (commands: readonly Command[], outcomes: readonly Outcome[]): void => {
     for (const [i, command] of commands.entries()) {
       const outcome = outcomes[i]!;
-      if ("account" in command && "answer" in outcome && isForCredit(outcome.answer))
-        refused.set(refusalKey(command), allotments.idle("account_id", command.account));
+      if (!("account" in command) || !("answer" in outcome) || !isForCredit(outcome.answer)) continue;
+      const idle = allotments.idle("account_id", command.account);
+      const before = refused.get(refusalKey(command));
+      refused.set(refusalKey(command), before === undefined || idle < before ? idle : before);
     }
   };
   const counts = Object.assign(allotments.counts, {

@@ -26,8 +26,8 @@ export interface SimulatedStore {
   idleAtRefusal(command: Command): bigint;
   /** What was found wrong where nobody waits for it. */
   readonly complaints: string[];
-  /** Keys that an operator narrows, until it is answered, and those that a command may narrow after its answer. */
-  readonly narrowed: Set<string>;
+  /** Commands that narrow a key, each until it is answered, and keys that one may narrow after its answer. */
+  readonly narrowing: Set<{ readonly key: string }>;
   readonly narrowedLate: Set<string>;
   /** Who is told of recalls, by the process's name. */
   readonly listeners: Map<string, (account: string) => void>;
@@ -71,9 +71,10 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
   let isDirect = true;
   const model: LedgerModel = createLedgerModel(undefined, {
     idle: (of, id) => (isDirect ? allotments.idle(of, id) : 0n),
-    mayBeAsBefore: (key) => !isDirect && (narrowed.has(key) || narrowedLate.has(key)),
+    mayBeAsBefore: (key) =>
+      !isDirect && ([...narrowing].some((command) => command.key === key) || narrowedLate.has(key)),
   });
-  const narrowed = new Set<string>();
+  const narrowing = new Set<{ readonly key: string }>();
   const narrowedLate = new Set<string>();
   const listeners = new Map<string, (account: string) => void>();
   const dead = new Set<string>();
@@ -144,7 +145,7 @@ export async function openSimulatedStore(world: World, engine: Engine): Promise<
     ask,
     allotments,
     complaints: [],
-    narrowed,
+    narrowing,
     narrowedLate,
     listeners,
     idleAtRefusal: (command) => refused.get(refusalKey(command)) ?? 0n,

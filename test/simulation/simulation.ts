@@ -255,12 +255,12 @@ function order({ world, store, granted, counts }: Stage, gateway: SimulatedGatew
       : what >= 4
         ? { kind: "change_key", key, budget: what === 6 ? null : BigInt(choose(90)) }
         : give;
-  if ("key" in command) store.narrowed.add(command.key);
+  if ("key" in command) store.narrowing.add(command);
   const tell = async (): Promise<void> => {
     for (;;) {
       const answer = await gateway.writer.submit(command).catch(() => undefined);
       if (answer?.ok === true && "balance" in answer) granted.set(cause, give.amount);
-      if (answer !== undefined && "key" in command) store.narrowed.delete(command.key);
+      if (answer !== undefined && "key" in command) store.narrowing.delete(command);
       if (answer !== undefined) return;
       await world.turn(gateway, `${cause} is told again`, 500);
     }

@@ -24,6 +24,8 @@ export interface LoadGateway {
   cpuSeconds(): number;
   /** Resolves once nothing is held, the provider is not busy any more and the descriptors are back to `count`. */
   rests(count: number): Promise<void>;
+  /** What `/metrics` has under a name, of all labels together. */
+  metric(name: string): Promise<number>;
   /** What the audit has found. */
   audit(): Promise<Json>;
   /** Starts the next process on the same books; this one must have ended. */
@@ -140,6 +142,12 @@ function measured(
         (await provider.counts()).now !== 0 ||
         descriptors() > count;
       while (await isBusy()) await Bun.sleep(50);
+    },
+    async metric(name: string) {
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+      const text = await (await fetch(`${url}/metrics`, { headers })).text();
+      const lines = text.split("\n").filter((line) => new RegExp(`^${name}[ {]`).test(line));
+      return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
     },
     audit: () => admin("GET", "/audit?full=true"),
   };

@@ -12,7 +12,7 @@ export interface StreamClient {
   readonly hasEnd: boolean;
   /** The end says that nothing is missing. */
   readonly isWhole: boolean;
-  /** The type of the error at its end. */
+  /** The type of the error at its end, or of the refusal. */
   readonly failure: string | undefined;
   readonly isOver: boolean;
   /** Resolves with the first word, a refusal or the end. */
@@ -112,6 +112,7 @@ class Client implements StreamClient {
       if (this.status !== 200) this.#begun.resolve();
     }
     if (this.status === 200) this.#lines();
+    else this.failure ??= /"type":\s*"(\w+)"/.exec(this.#text)?.[1];
   }
 
   /** Lines of events and of HTTP's chunks alike: the words have no line break. */

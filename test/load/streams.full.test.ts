@@ -26,13 +26,15 @@ async function expectCleanBooks({ audit, admin, accountId }: LoadGateway): Promi
 }
 
 const IDLE = LONG ? 5_000 : 500;
-const IDLE_MS = LONG ? 60_000 : 0;
+const IDLE_MS = LONG ? 600_000 : 0;
+/** Of each stream, and of the process. */
+const IDLE_KIB = 100;
+const IDLE_MIB = 700;
 
 test(`${IDLE} idle streams are kept open, and each gets its end`, async () => {
-  // Its provider says nothing meanwhile, which a stream may do for a minute otherwise.
-  const { url, key, provider, rss, descriptors, rests } = await open({
-    settings: { timeouts: { idle_seconds: 900 } },
-  });
+  // Its provider says nothing meanwhile, which a stream may do for a minute otherwise, and last ten.
+  const timeouts = { idle_seconds: 1_800, content_idle_seconds: 1_800, stream_seconds: 1_800 };
+  const { url, key, provider, rss, descriptors, rests } = await open({ settings: { timeouts } });
   const plan = { holds: true };
   // The first ones pay for code that is compiled.
   const first = await openStreams(50, { url, key, plan });
@@ -46,16 +48,19 @@ test(`${IDLE} idle streams are kept open, and each gets its end`, async () => {
   const each = (rss() - before) / IDLE;
   const all = rss();
   expect(clients.filter(({ isOver }) => isOver)).toHaveLength(0);
-  if (LONG) expect(Math.min(...clients.map(({ keepAlives }) => keepAlives))).toBeGreaterThanOrEqual(3);
+  if (LONG) expect(Math.min(...clients.map(({ keepAlives }) => keepAlives))).toBeGreaterThanOrEqual(30);
   const releasedAt = performance.now();
   await provider.release();
   await ended(clients);
   expect(whole(clients)).toBe(IDLE);
   const figures = `opened in ${took}, ended in ${seconds(releasedAt)}; ${kib(each)} each, ${mib(all)} in all`;
   await rests(openBefore + 8);
-  table.add("L1 idle streams", `${IDLE} for ${IDLE_MS / 1_000} s`, figures);
+  const goal = `none dropped, ${IDLE_KIB} KiB each, ${IDLE_MIB} MiB in all`;
+  table.add("L1 idle streams", `${IDLE} for ${IDLE_MS / 1_000} s`, figures, goal);
+  expect(each / 1_024).toBeLessThan(IDLE_KIB);
+  expect(all / 2 ** 20).toBeLessThan(IDLE_MIB);
   await expectCleanBooks(gateway);
-}, 600_000);
+}, 1_200_000);
 
 const ACTIVE = LONG ? 500 : 50;
 const WORDS = LONG ? 400 : 60;
@@ -74,7 +79,7 @@ test(`${ACTIVE} streams of 20 words a second have every word in its place`, asyn
   const cpu = ((cpuSeconds() - before) / (ACTIVE * WORDS)) * 1e6;
   for (const client of clients) expect([client.isWhole, hasAllWords(client, WORDS)]).toEqual([true, true]);
   const figures = `word from provider to client: ${spread(delays(clients))}; without the gateway ${spread(delays(direct))}; ${cpu.toFixed(0)} us of CPU a word`;
-  table.add("L2 active streams", `${ACTIVE} × 20 words/s`, figures);
+  table.add("L2 active streams", `${ACTIVE} × 20 words/s`, figures, "p99 100 ms more");
   await expectCleanBooks(gateway);
 }, 300_000);
 
@@ -86,7 +91,12 @@ test(`past a cap of ${CAP} requests exactly so many streams are held, and the ot
   const refused = clients.filter(({ status }) => status === 503);
   const held = clients.filter(({ status }) => status === 200);
   expect([held.length, refused.length]).toEqual([CAP, CAP / 2]);
-  for (const { head } of refused) expect(head).toMatch(/\r\nretry-after: [1-9]\d?\r\n/i);
+  await ended(refused);
+  for (const { head, failure } of refused)
+    expect([head, failure]).toEqual([
+      expect.stringMatching(/\r\nretry-after: ([1-9]|[1-5]\d|60)\r\n/i),
+      "overloaded_error",
+    ]);
   expect((await provider.counts()).requests).toBe(CAP);
   expect(held.filter(({ isOver }) => isOver)).toHaveLength(0);
   await provider.release();
@@ -96,11 +106,14 @@ test(`past a cap of ${CAP} requests exactly so many streams are held, and the ot
     "L8 past a cap",
     `${CAP * 1.5} at a cap of ${CAP}`,
     `${held.length} held, ${refused.length} × 503`,
+    "exactly the cap held, the others 503",
   );
   await expectCleanBooks(gateway);
 }, 120_000);
 
 const READERS = LONG ? 500 : 20;
+/** What a reader that stalls costs at the most (docs/limits/memory.md); the catalogue asks for 256 KiB. */
+const READER_MIB = 4.3;
 
 test(`${READERS} clients that read nothing hold their provider back, and leave nothing behind`, async () => {
   const { url, key, provider, rss, descriptors, rests } = await open();
@@ -122,7 +135,15 @@ test(`${READERS} clients that read nothing hold their provider back, and leave n
   const counts = await provider.counts();
   expect([counts.finished, counts.left]).toEqual([0, READERS + 1]);
   expect(whole(clients)).toBe(0);
-  table.add("L11 clients that read nothing", String(READERS), `${kib(each)} each; ${how}`);
+  const goal = "256 KiB each (not met), ended after 60 s; charged for what was sent";
+  table.add("L11 clients that read nothing", String(READERS), `${kib(each)} each; ${how}`, goal);
+  // Of fewer the process's own growth is most.
+  if (LONG) expect(each / 2 ** 20).toBeLessThan(READER_MIB);
+  // Each is charged for what was sent until then, by its words: the provider had not counted them yet.
+  const { data: rows } = await gateway.admin("GET", "/requests?limit=1000");
+  expect(rows).toHaveLength(READERS + 1);
+  for (const { outcome, usage, flags } of rows as Json[])
+    expect([outcome, usage.output > 0, flags]).toEqual(["client_gone", true, ["estimated", "partial"]]);
   await expectCleanBooks(gateway);
 }, 300_000);
 
@@ -155,6 +176,7 @@ describe("a SIGTERM", () => {
       "L16 SIGTERM",
       `${LIVE} streams, ${TASKS} tasks`,
       `exit 0 after ${took} (delay 1 s, drain 4 s)`,
+      "delay, drain and 5 s",
     );
     await expectCleanBooks(gateway);
   }, 120_000);
@@ -172,7 +194,7 @@ describe("a SIGTERM", () => {
     await ended(clients);
     expect(clients.filter(({ hasEnd }) => hasEnd)).toHaveLength(0);
     gateway = await gateway.next();
-    table.add("L17 second SIGTERM", `${LIVE} streams`, `exit 130 after ${took}`);
+    table.add("L17 second SIGTERM", `${LIVE} streams`, `exit 130 after ${took}`, "2 s");
     await expectCleanBooks(gateway);
   }, 60_000);
 });
@@ -211,6 +233,7 @@ test(`${CROWD} clients that come back at once after a crash are all served`, asy
     "L19 all come back after a crash",
     String(CROWD),
     `all served ${seconds(readyAt)} after the start; ${refused} refused connections before it, ${busy} × 503`,
+    "all served, or 503 with Retry-After",
   );
   await expectCleanBooks(gateway);
 }, 120_000);

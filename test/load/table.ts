@@ -1,8 +1,11 @@
 import { percentile } from "../../bench/percentile.ts";
 
-/** Figures of load, printed as one table when all are there. They are never judged: other work is in them. */
+/**
+ * Figures of load beside what they should be, printed as one table when all are there. Times are never judged: other work
+ * is in them.
+ */
 export interface LoadTable {
-  add(row: string, size: string, figures: string): void;
+  add(row: string, size: string, figures: string, goal?: string): void;
   print(): void;
 }
 
@@ -10,8 +13,8 @@ export interface LoadTable {
 export function createLoadTable(): LoadTable {
   const rows: string[] = [];
   return {
-    add: (row, size, figures) => void rows.push(`| ${row} | ${size} | ${figures} |`),
-    print: () => console.log(["| row | at | seen |", "|---|---|---|", ...rows].join("\n")),
+    add: (row, size, figures, goal = "") => void rows.push(`| ${row} | ${size} | ${figures} | ${goal} |`),
+    print: () => console.log(["| row | at | seen | goal |", "|---|---|---|---|", ...rows].join("\n")),
   };
 }
 

@@ -123,7 +123,7 @@ test("a log cut at any place opens, and holds every commit that was acknowledged
   }
   expect(marks.some((known) => known.told.length > 0 && known.bytes < whole)).toBe(true);
   await station.remove();
-}, 300_000);
+}, 1_200_000);
 
 test("a kill while the log is folded back loses nothing, and neither does a copy made meanwhile (K35)", async () => {
   const station = await openStation(SQLITE);
@@ -166,7 +166,7 @@ test("a kill while the log is folded back loses nothing, and neither does a copy
   const again = station.start();
   expect(await station.verify(again)).toEqual([]);
   await station.remove();
-}, 300_000);
+}, 1_200_000);
 
 /** Grants until the log has so many pages, then a kill: the next start has them to fold back. */
 async function fillLog(station: Station, pages: number): Promise<void> {

@@ -37,8 +37,8 @@ async function insist(
 
 const FATES: readonly Fate[] = ["refused", "lost before", "lost after"];
 
-/** Choices come again and again: some would have every write fail, and no command would ever be taken. */
-const MOST_IN_ROW = 20;
+/** Choices come again and again: some would have every write fail for ever, and no command would be taken. */
+const MOST_FAULTS = 50;
 
 /** The keeper over the tables alone, and with its journal in front of them. */
 const FORMS = { tables: openKeptBooks, journal: openJournaledBooks } as const;
@@ -141,11 +141,11 @@ for (const form of forms)
         let next = 0;
         const choose = (): number => choices[(next += 1) % choices.length] as number;
         const database = await openMemoryStore();
-        let inRow = 0;
+        let faults = 0;
         const books = await FORMS[form](database, async () => {
           for (let turns = choose(); turns > 0; turns -= 1) await Promise.resolve();
-          const fate = choose() === 0 && inRow < MOST_IN_ROW ? (FATES[choose()] ?? "done") : "done";
-          inRow = fate === "done" ? 0 : inRow + 1;
+          const fate = choose() === 0 && faults < MOST_FAULTS ? (FATES[choose()] ?? "done") : "done";
+          if (fate !== "done") faults += 1;
           return fate;
         });
         const { createAccount, issueKey, grant, hold, settle, voided } = commandsFor((name) => name);

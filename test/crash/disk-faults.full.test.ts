@@ -44,7 +44,7 @@ describeWithStrace("a disk", () => {
     expect(await station.verify(next)).toEqual([]);
     await kill(next);
     await station.remove();
-  }, 120_000);
+  }, 1_200_000);
 
   test("that is full refuses paid work before anybody is called, serves reads, and is used again when it has room (K38)", async () => {
     const station = await openStation(SQLITE);
@@ -76,7 +76,7 @@ describeWithStrace("a disk", () => {
     }
     await kill(gateway);
     await station.remove();
-  }, 120_000);
+  }, 1_200_000);
 
   const JOURNAL = ["journal-a", "journal-b"];
 
@@ -127,5 +127,5 @@ describeWithStrace("a disk", () => {
       expect(await station.verify(next)).toEqual([]);
       await kill(next);
       await station.remove();
-    }, 120_000);
+    }, 1_200_000);
 });

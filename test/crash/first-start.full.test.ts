@@ -53,7 +53,7 @@ describeOnEngines("a start killed", (engine) => {
       expect(faultsOfBooks(await readBooks(place.place))).toEqual([]);
       await place.remove();
       await fresh.remove();
-    }, 120_000);
+    }, 1_200_000);
   }
 
   // A death after a commit and one before the next are nearly the same: every third commit from each side will do.
@@ -75,7 +75,7 @@ describeOnEngines("a start killed", (engine) => {
         expect(nth).toBeLessThan(40);
         await Promise.all([dieAt(nth), dieAt(nth + step)]);
       }
-    }, 240_000);
+    }, 1_200_000);
   }
 });
 

@@ -138,7 +138,7 @@ test("what was charged stands in the tables after any faults and kills, each cha
       expect(await two.keeper.compare()).toEqual([]);
       two.kill();
     }),
-    { seed: SEED, numRuns: LONG ? 200 : 12 },
+    { seed: SEED, numRuns: LONG ? 100 : 12 },
   );
   expect(charged).toBeGreaterThan(100);
 }, 1_200_000);

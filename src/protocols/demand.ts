@@ -33,6 +33,8 @@ export interface Found {
   medium(kind: Modality, bytes?: number): void;
   /** Adds an image; `size` looks for its size, as long as there are not too many. */
   image(bytes: number, size: () => ImageSize | undefined, detail?: string): void;
+  /** Notes that the request names something that its provider stores. */
+  stored(): void;
   /** Notes what stands around the text that was sent: once, however often it is said. */
   surround(tokens: Tokens): void;
   /** Adds a part of the request by `measure`, or by what is kept of it. */
@@ -79,11 +81,16 @@ export function openFound(schemaBytes: number, around: readonly (readonly [Token
   const images: ImageInput[] = [];
   let imageBytes = 0;
   let mediaBytes = 0;
+  let namesStored = false;
   /** How much was found that is no text. */
   let others = 0;
   const found: Found = {
     surround(tokens) {
       surroundings.set(tokens, 1);
+      others += 1;
+    },
+    stored() {
+      namesStored = true;
       others += 1;
     },
     part(part, measure, kept) {
@@ -139,7 +146,8 @@ export function openFound(schemaBytes: number, around: readonly (readonly [Token
       if (asked.outputModalities?.includes("audio") === true) buckets.push("audio_output");
       if (asked.outputModalities?.includes("image") === true) buckets.push("image_output");
       if (asked.webSearches > 0) buckets.push("web_search");
-      return { textTokens: { expected, ceiling }, media, images, mediaBytes, buckets, ...asked };
+      const demand = { textTokens: { expected, ceiling }, media, images, mediaBytes, buckets, ...asked };
+      return namesStored ? { ...demand, namesStored } : demand;
     },
   };
   return found;

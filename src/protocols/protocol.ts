@@ -161,6 +161,8 @@ export interface Demand {
   readonly buckets: readonly PriceBucket[];
   /** Modalities asked for in the answer; absent where the model gives all it can by itself. */
   readonly outputModalities?: readonly Modality[];
+  /** It names something that a provider stores, by an id or an address of there: a file, a cache, a container. */
+  readonly namesStored?: true;
 }
 
 /** An image in a request, as far as its tokens depend on it. */
@@ -237,6 +239,8 @@ export interface AnswerContext {
   readonly choices: number;
   /** Input tokens to state when upstream counts nothing. */
   readonly expectedInput: number;
+  /** See `Demand`: a provider that does not find or open that says so by a 404 or a 403. */
+  readonly namesStored?: boolean;
   /** What the request's format keeps of the request for its answer; see `UpstreamBody`. */
   readonly echo?: JsonObject;
   /** Told what was thought before calls, at the end of a translated answer; absent where nobody remembers it. */

@@ -170,6 +170,70 @@ describe("what is meant decides, not the number alone", () => {
   }
 });
 
+describe("a 403 or 404 to a request that names what the provider stores is the request's own", () => {
+  const google = (code: number, status: string, message: string) => ({ error: { code, status, message } });
+  const anthropic = (type: string, message: string) => ({ type: "error", error: { type, message } });
+  const openai = (message: string, code: string | null = null) => ({
+    error: { message, type: "invalid_request_error", param: null, code },
+  });
+  const rows: readonly (readonly [name: string, status: number, body: unknown, whose: string])[] = [
+    ["nothing said, 403", 403, {}, "request"],
+    ["nothing said, 404", 404, {}, "request"],
+    [
+      "Google, no such file",
+      403,
+      google(
+        403,
+        "PERMISSION_DENIED",
+        "You do not have permission to access the File abc or it may not exist.",
+      ),
+      "request",
+    ],
+    [
+      "Google, no such cache",
+      403,
+      google(403, "PERMISSION_DENIED", "CachedContent not found (or permission denied)"),
+      "request",
+    ],
+    ["Anthropic, no such file", 404, anthropic("not_found_error", "File not found: file_1"), "request"],
+    ["OpenAI, no such file", 404, openai("No such File object: file-1"), "request"],
+    [
+      "Google, the model",
+      404,
+      google(404, "NOT_FOUND", "models/x is not found for API version v1beta"),
+      "model",
+    ],
+    ["Anthropic, the model", 404, anthropic("not_found_error", "model: claude-9"), "model"],
+    ["OpenAI, the model", 404, openai("The model `x` does not exist", "model_not_found"), "model"],
+    [
+      "OpenAI, the project's models",
+      403,
+      openai("Project `p` does not have access", "model_not_found"),
+      "access",
+    ],
+    [
+      "Google, the key",
+      403,
+      google(403, "PERMISSION_DENIED", "Your API key was reported as leaked. Please use another API key."),
+      "credential",
+    ],
+    ["a key that is not known", 401, {}, "credential"],
+  ];
+  const faultOf = (status: number, body: unknown, namesStored: boolean) => {
+    const bytes = new TextEncoder().encode(JSON.stringify(body));
+    const error = readRefusal({ status, body: bytes, retryAfter: null }, { ...CONTEXT, namesStored });
+    const { fault } = error.cause as RefusalCause;
+    expect(error.operatorFault).toBe(fault !== undefined);
+    return error.kind === "invalid_request_error" ? "request" : fault;
+  };
+  for (const [name, status, body, whose] of rows)
+    test(`${name}: ${whose}`, () => {
+      expect(faultOf(status, body, true)).toBe(whose as "request");
+      const otherwise = whose === "request" ? (status === 403 ? "access" : "model") : whose;
+      expect(faultOf(status, body, false)).toBe(otherwise as "access");
+    });
+});
+
 describe("words in a message do not decide where the status and the code say otherwise", () => {
   const quoted = [
     "messages[0]: the text 'insufficient_quota' is no role",
@@ -417,7 +481,8 @@ describe("the cause says what was meant, for whoever may try again", () => {
       { status: 429, fault: "credential" },
     ],
     ["a model", 404, "", null, { status: 404, fault: "model" }],
-    ["a model, as a 403", 403, { error: { code: "model_not_found" } }, null, { status: 403, fault: "model" }],
+    ["a model, as a 403", 403, { error: { code: "model_not_found" } }, null, { status: 403, fault: "access" }],
+    ["no permission", 403, {}, null, { status: 403, fault: "access" }],
     [
       "a model, as a 400",
       400,

@@ -58,7 +58,7 @@ export class RefusalCause extends Error {
   /** What the provider meant; 0 where it said neither a status nor a code that has one. */
   readonly status: number;
   /** What only the operator can mend. */
-  readonly fault: "credential" | "model" | undefined;
+  readonly fault: OperatorFault | undefined;
   /** The pause that it asks for, from 1 to 60 seconds. */
   readonly retryAfterSec: number | undefined;
   /** Whether it refuses what earlier answers of the conversation were signed or sealed with. */
@@ -68,7 +68,7 @@ export class RefusalCause extends Error {
     // Without the message: it may quote the prompt, and the cause goes to the log.
     super(`upstream ${status}: ${codes.join(" ")}`);
     this.status = status === 0 && codes.some(isIn(LIMITED)) ? 429 : status;
-    this.fault = meaning === "credential" || meaning === "model" ? meaning : undefined;
+    this.fault = isOperatorFault(meaning) ? meaning : undefined;
     this.retryAfterSec = retryAfterSec;
     this.aboutSignatures =
       status === 400 && (codes.includes("invalid_encrypted_content") || SIGNATURES.test(message));
@@ -80,10 +80,11 @@ const SIGNATURES =
   /^([\w.[\]]{1,80}: )?(invalid `(signature|data)` in `(redacted_)?thinking` block|corrupted thought signature|function call is missing a thought_signature|unable to submit request because function call `[^`]{1,128}` in the \d+\. content block is missing a `thought_signature`)|^[\w.[\]]{1,80}\.signature: field required/i;
 
 function refusalError(said: Said, context: AnswerContext, retryAfter: string | null): GatewayError {
-  const meaning = meaningOf(said);
+  const meaning = meaningOf(said, context.namesStored === true);
   const cause = new RefusalCause(said, meaning, secondsOf(retryAfter ?? said.waitSec, context.nowSec));
   switch (meaning) {
     case "credential":
+    case "access":
     case "model":
       return new GatewayError("upstream_error", OURS.upstream_error, { cause, operatorFault: true });
     case "invalid_request_error":
@@ -114,8 +115,17 @@ const OURS = {
   upstream_error: "The provider failed to answer this request.",
 } as const;
 
-/** What a refusal means. `credential` (our account's too) and `model` are faults that only the operator can mend. */
-type Meaning = keyof typeof OURS | "credential" | "model";
+/**
+ * What only the operator can mend: the key or its account is refused for all that it may ask for, or for this model, or
+ * the model is not known.
+ */
+export type OperatorFault = "credential" | "access" | "model";
+
+type Meaning = keyof typeof OURS | OperatorFault;
+
+function isOperatorFault(meaning: Meaning): meaning is OperatorFault {
+  return meaning === "credential" || meaning === "access" || meaning === "model";
+}
 
 /** What tells a meaning. */
 interface Signs {
@@ -124,6 +134,8 @@ interface Signs {
   readonly statuses: readonly number[];
   /** In lower case; numbers are Zhipu's, numbers after `base_resp` MiniMax's. */
   readonly codes?: ReadonlySet<string>;
+  /** Codes that say no more than a status does: the sentence says of what they are. */
+  readonly vague?: ReadonlySet<string>;
   /**
    * Sentences of vendors whose code does not say it, at these statuses. Each is known from the start of the message,
    * because the rest may quote what the caller wrote.
@@ -148,8 +160,9 @@ const SIGNS: readonly Signs[] = [
   {
     meaning: "model",
     statuses: [404],
-    codes: words(`model.accessdenied model_not_found modelnotfound model_not_supported model_decommissioned
-      deploymentnotfound invalid_model not_found_error not_found resource_not_found_error 1211`),
+    codes: words(`model_not_found modelnotfound model_not_supported model_decommissioned deploymentnotfound
+      invalid_model 1211`),
+    vague: words("not_found_error not_found resource_not_found_error"),
     sentences: {
       at: [400, 0],
       // Mistral; DeepSeek; Bedrock.
@@ -157,20 +170,37 @@ const SIGNS: readonly Signs[] = [
     },
   },
   {
+    meaning: "model",
+    statuses: [],
+    sentences: {
+      at: [403, 404],
+      // Anthropic; Google; OpenAI, vLLM; Ollama; OpenRouter.
+      pattern:
+        /^(model: \S|models\/\S{1,200} is not found|(the )?model [`'"][^`'"]{1,200}[`'"] (does not exist|not found)|no endpoints found for )/i,
+    },
+  },
+  {
     meaning: "credential",
-    statuses: [401, 402, 403, 405, 407],
+    statuses: [401, 402, 405, 407],
     codes:
       words(`insufficient_quota billing_error billing_hard_limit_reached billing_not_active billing_disabled
       account_deactivated organization_restricted arrearage exceeded_current_quota_error insufficient_balance
       invalid_api_key invalidapikey api_key_invalid invalid_authentication_error authentication_error
-      unauthenticated permission_error permission_denied access_terminated_error accessdenied 1000 1001 1002 1003
-      1004 1112 1113 1220 base_resp:1004 base_resp:1008 base_resp:2049`),
+      unauthenticated access_terminated_error unsupported_country_region_territory service_disabled
+      consumer_suspended api_key_service_blocked api_key_http_referrer_blocked api_key_ip_address_blocked 1000 1001
+      1002 1003 1004 1112 1113 base_resp:1004 base_resp:1008 base_resp:2049`),
     sentences: {
-      at: [400, 0],
-      // xAI, OpenAI, Cohere; Google; Anthropic; OpenAI; Google, twice; Anthropic, twice; OpenAI.
+      at: [400, 403, 0],
+      // xAI, OpenAI, Cohere; Google; Anthropic; OpenAI; Google, four times; Anthropic, twice; OpenAI; xAI.
       pattern:
-        /^(incorrect api key provided|api key (not valid|expired|not found)|your credit balance is too low|you exceeded your current quota|user location is not supported|gemini api free tier is not available|this organization has been disabled|you have reached your specified (workspace )?api usage limits|your organization must be verified)/i,
+        /^(incorrect api key provided|api key (not valid|expired|not found)|your credit balance is too low|you exceeded your current quota|user location is not supported|gemini api free tier is not available|your api key was reported as leaked|(generative language api|gemini api) has not been used in project|this organization has been disabled|you have reached your specified (workspace )?api usage limits|your organization must be verified|your (newly created )?teams? [^"'`]{0,120}(credits|spending limit))/i,
     },
+  },
+  {
+    meaning: "access",
+    statuses: [403],
+    codes: words("model.accessdenied"),
+    vague: words("permission_error permission_denied accessdenied 1220"),
   },
   {
     meaning: "input_too_large",
@@ -209,14 +239,22 @@ function words(text: string): ReadonlySet<string> {
   return new Set(text.match(/\S+/g));
 }
 
-function meaningOf({ status, codes, message }: Said): Meaning {
-  const known =
+/**
+ * `namesStored`: the request names something that the provider stores, which a word of no place or no permission may be
+ * about. It is the caller's to mend then, and says nothing of the provider.
+ */
+function meaningOf({ status, codes, message }: Said, namesStored: boolean): Meaning {
+  const sure =
     SIGNS.find((signs) => codes.some((code) => signs.codes?.has(code))) ??
-    SIGNS.find(
-      ({ sentences }) => sentences?.at.includes(status) === true && sentences.pattern.test(message),
-    ) ??
+    SIGNS.find(({ sentences }) => sentences?.at.includes(status) === true && sentences.pattern.test(message));
+  // A model that is known, and not to this credential.
+  if (sure !== undefined) return sure.meaning === "model" && status === 403 ? "access" : sure.meaning;
+  const vague =
+    SIGNS.find((signs) => codes.some((code) => signs.vague?.has(code))) ??
     SIGNS.find(({ statuses }) => statuses.includes(status));
-  if (known !== undefined) return known.meaning;
+  if (namesStored && (vague?.meaning === "access" || vague?.meaning === "model"))
+    return "invalid_request_error";
+  if (vague !== undefined) return vague.meaning;
   const isOverloaded = status === 0 && (codes.some(isIn(LIMITED)) || codes.some(isIn(OVERLOADED)));
   return isOverloaded ? "overloaded_error" : "upstream_error";
 }

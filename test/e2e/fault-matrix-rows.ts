@@ -155,7 +155,13 @@ export const BEFORE: readonly Row[] = [
   },
   { id: "U18", name: "451", answer: refusal(451), ...MODERATED },
   { id: "U19", name: "401", answer: refusal(401), ...UNACCEPTED },
-  { id: "U19", name: "403", answer: refusal(403), ...UNACCEPTED },
+  { id: "U19", name: "403", answer: refusal(403), ...UNACCEPTED, state: ["cooling", 0, "access_refused"] },
+  {
+    id: "U19",
+    name: "403 of the account",
+    answer: refusal(403, { message: "no", code: "account_deactivated" }),
+    ...UNACCEPTED,
+  },
   { id: "U19", name: "402", answer: refusal(402), ...UNACCEPTED },
   {
     id: "U19",

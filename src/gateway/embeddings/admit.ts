@@ -73,6 +73,7 @@ export function admitEmbeddings(
     inputReads: sizes.length,
     mostSearches: 0,
     expectedInput,
+    namesStored: false,
     admittedAtMs: nowMs,
   };
 }

@@ -53,6 +53,8 @@ export interface Admission extends Destination {
   readonly mostSearches: number;
   /** Input tokens that we would charge if upstream never told. */
   readonly expectedInput: number;
+  /** See `Demand`. */
+  readonly namesStored: boolean;
   readonly admittedAtMs: number;
 }
 
@@ -165,6 +167,7 @@ export function admit(
     inputReads: inputReads(demand),
     mostSearches: demand.webSearches,
     expectedInput: demand.textTokens.expected + media.expected,
+    namesStored: demand.namesStored === true,
     admittedAtMs: nowMs,
   };
 }

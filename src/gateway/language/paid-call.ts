@@ -371,6 +371,7 @@ function contextOf<Format extends CalledFormat>(
     nowSec: Math.floor(services.clock.nowMs() / 1000),
     choices: admission.choices,
     expectedInput: admission.expectedInput,
+    namesStored: admission.namesStored,
     carrier,
   };
 }

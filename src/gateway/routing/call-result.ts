@@ -24,7 +24,7 @@ export interface FailedCall {
   readonly retryAfterMs?: number;
   /** The credential is not accepted. */
   readonly opens?: true;
-  /** The provider limits the rate: that is no failure, but a pause is due. */
+  /** The provider limits the rate of a model, or does not serve it by this credential: no failure, but a pause is due. */
   readonly cools?: true;
 }
 

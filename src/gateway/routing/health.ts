@@ -8,7 +8,7 @@ import { createPause, type PauseLengths } from "./pause.ts";
 import type { RoutingSettings } from "./settings.ts";
 import { type CredentialKey, routeOf, serviceOf, type WayKey } from "./way-key.ts";
 
-/** `cooling`: the provider asked for a pause, or does not know the model. `open`: the credential's breaker is. */
+/** `cooling`: the provider asked for a pause, or does not know the model, or not for this credential. `open`: the credential's breaker is. */
 export const STATES = ["healthy", "cooling", "open"] as const;
 export type State = (typeof STATES)[number];
 
@@ -94,14 +94,16 @@ export interface HealthParts {
   ways(): Iterable<WayKey>;
 }
 
-/** Where the provider limits the rate and names no pause. */
-const LIMITED: PauseLengths = { firstMs: 1_000, mostMs: 60_000 };
+/** Where the provider limits the rate or refuses a model by one credential, and names no pause. */
+const COOLING: PauseLengths = { firstMs: 1_000, mostMs: 60_000 };
 
 /** Where a provider does not know a model. */
 const UNKNOWN_MODEL: PauseLengths = { firstMs: 60_000, mostMs: 600_000 };
 
 /** Reasons of failures that last until the operator does something. */
-const OPERATORS: ReadonlySet<string> = new Set(["credential_refused", "model_unknown", "untrusted"]);
+const OPERATORS: ReadonlySet<string> = new Set(
+  "credential_refused access_refused model_unknown untrusted".split(" "),
+);
 
 /** A model at a provider, by one name. */
 class RouteHealth {
@@ -390,7 +392,7 @@ class OpenPlace implements Place {
     } else if (retryAfterMs !== undefined) {
       way.pause.atLeast(nowMs, retryAfterMs);
     } else if (cools === true && this.#wayBegan === way.pause.count) {
-      way.pause.begin(nowMs, LIMITED, random);
+      way.pause.begin(nowMs, COOLING, random);
     }
   }
 }

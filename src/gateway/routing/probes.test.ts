@@ -247,7 +247,13 @@ describe("what a probe tells", () => {
       1,
     ],
     ["one that is not known, as Google says it", jsonAnswer(400, geminiBadKey()), "open", 1],
-    ["one that is not let in", jsonAnswer(403, { error: { message: "Blocked." } }), "open", 1],
+    ["one that is not let in", jsonAnswer(403, { error: { message: "Blocked." } }), "healthy", 0],
+    [
+      "one whose account is closed",
+      jsonAnswer(403, { error: { code: "account_deactivated", message: "Closed." } }),
+      "open",
+      1,
+    ],
     ["an account without a balance", jsonAnswer(402, {}), "open", 1],
     ["one that may only ask models, as OpenAI says it", jsonAnswer(401, openaiScopes()), "healthy", 0],
     [

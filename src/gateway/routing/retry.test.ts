@@ -13,8 +13,13 @@ const most = { bytes: (count: number) => new Uint8Array(count).fill(255) };
 const least = { bytes: (count: number) => new Uint8Array(count) };
 const SAFE: RetryTerms = { unsafeRetries: new Set(), retries: 0, random: most };
 
-const refusal = (status: number, body: unknown = {}, retryAfter: string | null = null): GatewayError =>
-  readRefusal({ status, body: new TextEncoder().encode(JSON.stringify(body)), retryAfter }, CONTEXT);
+const refusal = (
+  status: number,
+  body: unknown = {},
+  retryAfter: string | null = null,
+  context = CONTEXT,
+): GatewayError =>
+  readRefusal({ status, body: new TextEncoder().encode(JSON.stringify(body)), retryAfter }, context);
 const unanswered = (code?: string): GatewayError =>
   new GatewayError("upstream_error", "The provider could not be reached.", {
     cause: Object.assign(new Error("x"), code === undefined ? {} : { code }),
@@ -70,7 +75,7 @@ const ROWS: readonly Row[] = [
     blame: "credential",
     more: { status: 302 },
   },
-  ...[401, 402, 403].map((status) => ({
+  ...[401, 402].map((status) => ({
     name: `${status}`,
     error: refusal(status),
     answer: at(status),
@@ -78,6 +83,41 @@ const ROWS: readonly Row[] = [
     where: "other_credential",
     blame: "credential" as const,
     more: { status, opens: true },
+  })),
+  {
+    name: "403",
+    error: refusal(403),
+    answer: at(403),
+    reason: "access_refused",
+    where: "other_credential",
+    blame: "credential",
+    more: { status: 403, cools: true },
+  },
+  {
+    name: "a model that is not known to this credential",
+    error: refusal(403, { error: { code: "model_not_found" } }),
+    answer: at(403),
+    reason: "access_refused",
+    where: "other_credential",
+    blame: "credential",
+    more: { status: 403, cools: true },
+  },
+  {
+    name: "a key of a suspended account, as a 403",
+    error: refusal(403, {
+      error: { status: "PERMISSION_DENIED", details: [{ reason: "CONSUMER_SUSPENDED" }] },
+    }),
+    answer: at(403),
+    reason: "credential_refused",
+    where: "other_credential",
+    blame: "credential",
+    more: { status: 403, opens: true },
+  },
+  ...[403, 404].map((status) => ({
+    name: `${status} to a request that names a stored file`,
+    error: refusal(status, {}, null, { ...CONTEXT, namesStored: true }),
+    answer: at(status),
+    ...NOBODY,
   })),
   {
     name: "a quota that is used up, as a 429",

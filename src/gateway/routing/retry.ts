@@ -1,6 +1,6 @@
 import { type ErrorKind, GatewayError } from "../../core/errors.ts";
 import { fraction, type Random } from "../../core/random.ts";
-import { RefusalCause } from "../../protocols/refusal.ts";
+import { type OperatorFault, RefusalCause } from "../../protocols/refusal.ts";
 import { callFault, type CallFault } from "../../providers/upstream.ts";
 import type { CallResult } from "./call-result.ts";
 import type { UnsafeRetry } from "./settings.ts";
@@ -28,7 +28,7 @@ export interface Failure {
   /** The request is at fault, whatever the status. */
   readonly isRequests?: boolean;
   /** What only the operator can mend. */
-  readonly fault?: "credential" | "model" | undefined;
+  readonly fault?: OperatorFault | undefined;
   /** The pause that the provider asks for, from 1 to 60 seconds. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -42,7 +42,7 @@ interface Rule {
   readonly where: Where;
   /** The credential is not accepted: its breaker opens at once. */
   readonly opens?: true;
-  /** The provider limits the rate. */
+  /** It holds for the route by this credential, which takes a pause. */
   readonly cools?: true;
   /** A request that failed so is retried but once. */
   readonly once?: true;
@@ -59,6 +59,8 @@ const RULES = {
   /** The server cannot show that it is the provider, or sends elsewhere. */
   untrusted: { blame: "credential", where: "other_route" },
   credential_refused: { blame: "credential", where: "other_credential", opens: true },
+  /** 403: the credential may serve other models. */
+  access_refused: { blame: "credential", where: "other_credential", cools: true },
   model_unknown: { blame: "route", where: "other_route" },
   /** 408 and 425. */
   try_again: { blame: "nobody", where: "anywhere", once: true },
@@ -132,7 +134,7 @@ export function retryOf(failure: Failure, { unsafeRetries, retries, random }: Re
 const BY_STATUS: Readonly<Record<number, FailureReason>> = {
   401: "credential_refused",
   402: "credential_refused",
-  403: "credential_refused",
+  403: "access_refused",
   404: "model_unknown",
   408: "try_again",
   425: "try_again",
@@ -143,6 +145,12 @@ const BY_STATUS: Readonly<Record<number, FailureReason>> = {
   504: "timed_out",
   524: "timed_out",
 };
+
+const OF_FAULT = {
+  credential: "credential_refused",
+  access: "access_refused",
+  model: "model_unknown",
+} as const satisfies Record<OperatorFault, FailureReason>;
 
 /** Of failures without a status. */
 const BY_HOW = {
@@ -158,7 +166,7 @@ const BY_HOW = {
 
 function reasonOf({ how, status = 0, isRequests, fault }: Failure): FailureReason {
   if (how !== "refused" && how !== "error_event" && how !== "error_body") return BY_HOW[how];
-  if (fault !== undefined) return fault === "model" ? "model_unknown" : "credential_refused";
+  if (fault !== undefined) return OF_FAULT[fault];
   if (isRequests === true) return "not_theirs";
   // An error that came in place of an answer says that there is none, unless that was a plain answer: it may be paid for.
   if (how !== "refused" && (status === 0 || status >= 500))

@@ -60,6 +60,8 @@ function measureMessage(message: ChatMessage, found: Found): void {
   for (const field of ["reasoning_content", "reasoning", "refusal", "name", "function_call"] as const)
     found.text((message as Readonly<Record<string, unknown>>)[field]);
   for (const image of message.images ?? []) addImage(image.image_url, found);
+  // OpenAI has earlier answers that were spoken come back by their id.
+  if ("audio" in message && message.audio !== null) found.stored();
 }
 
 function measurePart(part: MessagePart, found: Found): void {
@@ -71,8 +73,10 @@ function measurePart(part: MessagePart, found: Found): void {
   if (part.audio_url || part.input_audio)
     found.medium("audio", inlineBytes(part.audio_url?.url) + (part.input_audio?.data.length ?? 0));
   // A part of a type that only its provider knows is taken for a document: the dearest kind of input text.
-  if (part.file) found.medium(fileModality(part.file), inlineBytes(part.file.file_data));
-  else if (part.type === "document_url") found.medium("pdf");
+  if (part.file) {
+    found.medium(fileModality(part.file), inlineBytes(part.file.file_data));
+    if (part.file.file_id) found.stored();
+  } else if (part.type === "document_url") found.medium("pdf");
 }
 
 function addImage(link: { readonly url: string }, found: Found): void {

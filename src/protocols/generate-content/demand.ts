@@ -36,6 +36,7 @@ export function readDemand(
     [ANY_TOOL, kinds.length > 0 ? 1 : 0],
     [{ expected: 0, ceiling: unseen }, 1],
   ]);
+  if (body.cachedContent !== undefined) found.stored();
   if (system !== undefined) found.part(system, measureTurn, keptSizes.parts);
   found.parts(body.contents, measureTurn, keptSizes);
   const outputs = config?.responseModalities?.map((name) => OUTPUTS[name]) ?? [];
@@ -87,7 +88,9 @@ function addInline({ mimeType, data }: NonNullable<Part["inlineData"]>, found: F
   else found.medium(kind, data.length);
 }
 
+/** Google's own file, an object of a bucket, or a video of its site: who may see it is for Google to say. */
 function addFile({ mimeType, fileUri }: NonNullable<Part["fileData"]>, found: Found): void {
+  found.stored();
   const kind = kindOf(mimeType ?? (VIDEO_SITE.test(fileUri) ? "video/*" : ""));
   if (kind === "image") found.image(0, () => undefined);
   // Of a text behind an address nobody knows the length.

@@ -1,5 +1,5 @@
 import { rawImageSizeOf } from "../../core/media/image-size.ts";
-import { isJsonObject, present } from "../../core/json/json-value.ts";
+import { isJsonObject, type JsonObject, present } from "../../core/json/json-value.ts";
 import { createListFacts, isKept } from "../../core/json/kept.ts";
 import type { TextSize } from "../../core/money/token-estimate.ts";
 import {
@@ -67,6 +67,7 @@ export function readDemand(
       [ANY_SCHEMA, hasSchema ? 1 : 0],
     ],
   );
+  if (STORED.some((name) => (body as Readonly<JsonObject>)[name])) found.stored();
   measureContent(body.system, found);
   measureMessages(body, found);
   const webSearches = usesOf(tools, "search");
@@ -79,6 +80,9 @@ export function readDemand(
     ...present({ maxOutputTokens: body.max_tokens, pageTokens: pageTokensOf(tools) || undefined }),
   });
 }
+
+/** Fields that name what the provider stores. */
+const STORED = ["container", "thread"] as const;
 
 type Message = MessagesInput["messages"][number];
 
@@ -176,6 +180,8 @@ const TEXT_BLOCKS: ReadonlySet<string> = new Set(
 
 function measureBlock(block: ContentBlock, found: Found): void {
   const { source, input } = block;
+  // The one is that of an image or a document, the other of a file for a container.
+  if ((isJsonObject(source) && source.type === "file") || "file_id" in block) found.stored();
   if (isJsonObject(block.citations) && block.citations.enabled === true) found.surround(CITATIONS);
   for (const text of [block.text, block.thinking, block.title, block.context]) found.text(text);
   if (block.type === "image") return measureImage(block, found);

@@ -102,6 +102,7 @@ function measurePart(part: Readonly<JsonObject>, found: Found): void {
     );
   else if (typeof link === "string" || (typeof file === "string" && part.type === "input_file"))
     found.medium("pdf");
+  if (typeof file === "string") found.stored();
   if (isJsonObject(audio)) found.medium("audio", typeof audio.data === "string" ? audio.data.length : 0);
 }
 

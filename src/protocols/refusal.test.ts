@@ -481,7 +481,13 @@ describe("the cause says what was meant, for whoever may try again", () => {
       { status: 429, fault: "credential" },
     ],
     ["a model", 404, "", null, { status: 404, fault: "model" }],
-    ["a model, as a 403", 403, { error: { code: "model_not_found" } }, null, { status: 403, fault: "access" }],
+    [
+      "a model, as a 403",
+      403,
+      { error: { code: "model_not_found" } },
+      null,
+      { status: 403, fault: "access" },
+    ],
     ["no permission", 403, {}, null, { status: 403, fault: "access" }],
     [
       "a model, as a 400",

@@ -124,7 +124,7 @@ function candidateOf(way: World["ways"][number]): Candidate<Sent> {
   const { provider: by } = way.key;
   const taken = { take: () => [] };
   const sent: Sent = { by, sent: taken, length: 0, isKept: true, warnings: [], release: () => {} };
-  return { way: { ...way, credential: undefined, failsAsAsked: false }, prepare: () => sent };
+  return { way: { ...way, bounds: {}, failsAsAsked: false }, prepare: () => sent };
 }
 
 interface Setup {

@@ -12,7 +12,7 @@ import type { Provider, SpokenEmbeddings } from "../../providers/provider.ts";
 import { noLiveProvider } from "../find-model.ts";
 import type { CallAdmission } from "../language/prepared-call.ts";
 import type { Offer } from "../offer.ts";
-import { calledWays, type CalledWay } from "../routing/ways.ts";
+import { calledWays, type CalledWay, type CredentialWay } from "../routing/ways.ts";
 
 /** A request for embeddings that may be served: by which model, through which provider, for at most how much. */
 export interface EmbeddingAdmission extends CallAdmission<EmbeddingFormat> {
@@ -85,7 +85,7 @@ export function embeddingWays({ catalog, providers }: Offer, model: Model): read
     const own = provider?.embeddings;
     if (provider === undefined || own === undefined) return [];
     const { upstreamId } = route;
-    const to = (called: CalledWay): EmbeddingWay => ({
+    const to = (called: CredentialWay): EmbeddingWay => ({
       ...called,
       provider,
       spoken: called.credential?.embeddings ?? own,

@@ -11,7 +11,7 @@ import type { Provider, SpokenProtocol } from "../../providers/provider.ts";
 import { type SpokenWay, wayTo } from "../../providers/spoken.ts";
 import { findModel, noLiveProvider } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
-import { calledWays, type CalledWay } from "../routing/ways.ts";
+import { calledWays, type CalledWay, type CredentialWay } from "../routing/ways.ts";
 import { inputReads, mostBeyond, mostInput } from "./admit-input.ts";
 import { mediaTokens } from "../media-tokens.ts";
 
@@ -108,7 +108,7 @@ function newDestinations(
     if (provider === undefined || way === undefined) return [];
     const { upstreamId } = route;
     const target = targetOf(model, { spoken: way.spoken, upstreamId });
-    const to = (called: CalledWay): Destination => ({
+    const to = (called: CredentialWay): Destination => ({
       ...called,
       model,
       target,
@@ -135,7 +135,7 @@ export function admit(
   nowMs: number,
   hasOtherFormats = false,
 ): Admission {
-  const { model, spoken, target, provider, upstreamId, key, route, credential, failsAsAsked } = destination;
+  const { model, spoken, target, provider, upstreamId, key, route, bounds, failsAsAsked } = destination;
   checkInputs(model, demand, protocol);
   checkOutputs(model, demand, protocol);
   const media = mediaTokens(model, demand);
@@ -150,7 +150,7 @@ export function admit(
     model,
     key,
     route,
-    credential,
+    bounds,
     failsAsAsked,
     target,
     provider,

@@ -31,7 +31,7 @@ function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {
       way: {
         key: { model: "m", provider, upstreamId: "up", credential },
         route,
-        credential: undefined,
+        bounds: {},
         failsAsAsked: false,
       },
       prepare: () => prepared(name, SIGNED),

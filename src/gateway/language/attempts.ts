@@ -16,9 +16,9 @@ export function checkWays(
 ): void {
   let waitMs = Infinity;
   for (const { ways } of legs) {
-    for (const { key, failsAsAsked } of ways) {
+    for (const { key, bounds, failsAsAsked } of ways) {
       if (failsAsAsked) return;
-      const standing = health.look(key);
+      const standing = health.look(key, bounds);
       if (standing.waitMs <= 0) return;
       waitMs = Math.min(waitMs, standing.waitMs);
     }
@@ -248,8 +248,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     for (const candidate of ways) {
       // The client may have left while the last one was prepared: a place taken now would never be given back.
       if (this.#hasEnded) break;
-      const { key, credential, failsAsAsked } = candidate.way;
-      const place = failsAsAsked ? NO_PLACE : this.#routing.health.admit(key, credential ?? NO_BOUNDS);
+      const { key, bounds, failsAsAsked } = candidate.way;
+      const place = failsAsAsked ? NO_PLACE : this.#routing.health.admit(key, bounds);
       if ("waitMs" in place) {
         waitMs = Math.min(waitMs, place.waitMs);
         continue;
@@ -283,7 +283,6 @@ function stepTo(to: CalledWay, from: CalledWay): RetryStep {
   return to.key.credential === from.key.credential ? "same" : "credential";
 }
 
-const NO_BOUNDS = {};
 const NO_PLACE: Place = { answered() {}, end() {} };
 const GOOD = { kind: "ok" } as const;
 const NEUTRAL = { kind: "neutral" } as const;

@@ -30,8 +30,8 @@ export interface HeldRequest {
 type LanguageCall = PreparedCall<RelayProtocol>;
 
 /**
- * Writes the request for its first way. It stays readable while there are others; one that is too large to be sent twice
- * has no others.
+ * Writes the request for its first way. It stays readable while there are others: until the first call of one that is
+ * too large to be sent twice.
  */
 export async function openCandidates(held: HeldRequest): Promise<CallWays<RelayProtocol>> {
   const { input, request, legs, stickyKey } = held;
@@ -42,23 +42,26 @@ export async function openCandidates(held: HeldRequest): Promise<CallWays<RelayP
   const bound = outputBound(room, leg.admission);
   const taken = hasOne ? request.take(bound) : request.copy(bound);
   const first = prepared(held, leg, leg.admission, room, taken instanceof Promise ? await taken : taken);
+  if (hasOne) input.memory.hold(first.length);
+  let isSpent = false;
+  /** The way is taken: of a body that is sent but once nothing else is needed. */
+  const taking = (call: LanguageCall | undefined): LanguageCall | undefined => {
+    if (hasOne || call === undefined || call.isKept) return call;
+    isSpent = true;
+    request.release();
+    if (call !== first) first.release();
+    input.memory.hold(call.length);
+    return call;
+  };
+  const prepareOther = async (leg: Leg, way: Destination): Promise<LanguageCall | undefined> =>
+    isSpent ? undefined : taking(await prepareWay(held, leg, way));
   const candidates = legs.flatMap((each) =>
     each.ways.map((way): Candidate<LanguageCall> => ({
       way,
-      prepare: () => (way === firstWay ? first : prepareWay(held, each, way)),
+      prepare: () => (way === firstWay ? taking(first) : prepareOther(each, way)),
     })),
   );
-  const isOnly = hasOne || !first.isKept;
-  if (isOnly) {
-    request.release();
-    input.memory.hold(first.length);
-  }
-  return {
-    first,
-    candidates: isOnly ? candidates.slice(0, 1) : candidates,
-    stickyKey,
-    release: () => request.release(),
-  };
+  return { first, candidates, stickyKey, release: () => request.release() };
 }
 
 /** What the hold, which was made for it among others, has room for. */

@@ -4,6 +4,8 @@ import type { Credential } from "../../providers/provider.ts";
 /** What the vendor allows a credential. */
 export type CallBounds = Pick<Credential, "requestsPerMinute" | "concurrency">;
 
+export const NO_BOUNDS: CallBounds = {};
+
 /** What a credential is used for now. The bounds are given at each use, so that a change holds at once. */
 export interface CallUse {
   readonly underWay: number;

@@ -89,6 +89,16 @@ describe("a credential", () => {
     expect("end" in health.admit(WAY, bounds)).toBe(true);
   });
 
+  test("is seen by whoever chooses among ways and says what the bounds are", () => {
+    const { health } = healthOf();
+    const bounds = { concurrency: 1 };
+    expect(health.look(WAY, bounds).waitMs).toBe(0);
+    const place = health.admit(WAY, bounds);
+    expect([health.look(WAY, bounds).waitMs, health.look(WAY).waitMs]).toEqual([1_000, 0]);
+    if ("end" in place) place.end({ kind: "ok" });
+    expect(health.look(WAY, bounds).waitMs).toBe(0);
+  });
+
   test("gives its place back once", () => {
     const { health } = healthOf();
     const [one, two] = [health.admit(WAY, {}), health.admit(WAY, {})];

@@ -1,6 +1,6 @@
 import type { Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
-import { type CallBounds, createCallUse } from "./bounds.ts";
+import { type CallBounds, createCallUse, NO_BOUNDS } from "./bounds.ts";
 import { createBreaker } from "./breaker.ts";
 import { type CallResult, endOf, type FailedCall, type GoodCall } from "./call-result.ts";
 import { createLatency } from "./latency.ts";
@@ -33,7 +33,7 @@ export interface Refused {
 /** How a way stands, for choosing among several. */
 export interface Standing {
   readonly state: State;
-  /** How long until a call may be tried, bounds aside; 0 is now, and of a half-open breaker too. */
+  /** How long until a call may be tried; 0 is now, and of a half-open breaker too. */
   readonly waitMs: number;
   /** Of late, until a stream's first content, or until an image or a video was made; `undefined` without a recent one. */
   readonly latencyMs: number | undefined;
@@ -70,7 +70,8 @@ interface LastFailure {
 export interface Health {
   /** Takes a place for one call, or tells how long to wait. */
   admit(way: WayKey, bounds: CallBounds): Place | Refused;
-  look(way: WayKey): Standing;
+  /** `bounds` of the credential count as far as they are given. */
+  look(way: WayKey, bounds?: CallBounds): Standing;
   /** An image or a video was made, so many milliseconds after the call that began it. */
   made(way: WayKey, tookMs: number): void;
   /**
@@ -201,13 +202,13 @@ class ProcessHealth implements Health {
     return new OpenPlace(this.#parts, way);
   }
 
-  look(key: WayKey): Standing {
+  look(key: WayKey, bounds: CallBounds = NO_BOUNDS): Standing {
     const nowMs = this.#parts.clock.steadyMs();
     const way = this.#way(key);
     const { use, lastUse } = way.credential;
     return {
       state: this.#isHeeded() ? way.state(nowMs) : "healthy",
-      waitMs: this.#waitMs(way, nowMs),
+      waitMs: Math.max(this.#waitMs(way, nowMs), use.waitMs(nowMs, bounds)),
       latencyMs: way.route.latency.ofLateMs(nowMs),
       plainMs: way.route.plain.ofLateMs(nowMs),
       underWay: use.underWay,

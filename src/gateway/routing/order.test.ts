@@ -126,6 +126,13 @@ describe("what can be called now comes first", () => {
         expect([by, providers(by, waysOf(routes), { sticky, key: 7 })]).toEqual([by, "cba"]);
   });
 
+  test("a way whose bounds are full comes behind those that can be called, before an open breaker", () => {
+    const { standings, providers } = orderOf();
+    standings.set("a", { state: "open", waitMs: 10 });
+    standings.set("b", { state: "healthy", waitMs: 900 });
+    expect(providers("order", waysOf(routesOf({ a: {}, b: {}, c: {} })))).toBe("cba");
+  });
+
   test("a half-open breaker keeps its place, so that it is tried although another way works", () => {
     const { standings, providers } = orderOf();
     standings.set("a", { state: "open", waitMs: 0 });

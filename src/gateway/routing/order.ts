@@ -4,6 +4,7 @@ import { type PricePlan, pricePlan } from "../../core/money/price-plan.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { fraction, type Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import type { CallBounds } from "./bounds.ts";
 import type { Health, Standing } from "./health.ts";
 import type { WayKey } from "./way-key.ts";
 
@@ -11,6 +12,8 @@ import type { WayKey } from "./way-key.ts";
 export interface Way {
   readonly key: WayKey;
   readonly route: Pick<Route, "provider" | "upstreamId" | "weight" | "cost">;
+  /** What the credential is allowed; absent: no bounds are known. */
+  readonly bounds?: CallBounds | undefined;
 }
 
 /** What an order goes by. */
@@ -35,7 +38,7 @@ export interface OrderTerms {
 export interface WayOrder {
   /**
    * The ways in the order in which to try them; `ways` has the routes as they are listed, and the credentials of each.
-   * Those that can be called now come first, an open breaker last. A half-open one keeps its place: it lets one call
+   * Those that can be called now, bounds included, come first, an open breaker last. A half-open one keeps its place: it lets one call
    * through, and would never be tried behind a way that works.
    */
   of<Each extends Way>(ways: readonly Each[], ordering: Ordering): readonly Each[];
@@ -84,7 +87,7 @@ class RememberingOrder implements WayOrder {
     const { routing, stickyKey } = ordering;
     const key = routing.sticky ? stickyKey : undefined;
     const last = key === undefined ? undefined : this.#lastWay(key);
-    const standings = ways.map((way) => this.#parts.health.look(way.key));
+    const standings = ways.map((way) => this.#parts.health.look(way.key, way.bounds));
     const scores = this.#scores(ways, ordering, { key, standings });
     const ranked = ways.map((way, i): Ranked<Each> => {
       const standing = standings[i] as Standing;
@@ -166,7 +169,7 @@ function nameOf({ provider, upstreamId }: Pick<Route, "provider" | "upstreamId">
 
 function readiness({ state, waitMs }: Standing): number {
   if (waitMs === 0) return 0;
-  return state === "cooling" ? 1 : 2;
+  return state === "open" ? 2 : 1;
 }
 
 function byRanks({ ranks: a }: Ranked<unknown>, { ranks: b }: Ranked<unknown>): number {

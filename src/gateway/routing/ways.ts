@@ -1,6 +1,7 @@
 import type { Model, Route } from "../../core/model.ts";
 import type { Credential, Provider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
+import { type CallBounds, NO_BOUNDS } from "./bounds.ts";
 import type { WayKey } from "./way-key.ts";
 import { wayKey } from "./offered-ways.ts";
 
@@ -8,10 +9,16 @@ import { wayKey } from "./offered-ways.ts";
 export interface CalledWay {
   readonly key: WayKey;
   readonly route: Route;
-  /** Absent where the provider has one alone. */
-  readonly credential: Credential | undefined;
+  /** What the vendor allows its credential. */
+  readonly bounds: CallBounds;
   /** See `Provider`. */
   readonly failsAsAsked: boolean;
+}
+
+/** The same with what the credential itself says. */
+export interface CredentialWay extends CalledWay {
+  /** Absent where the provider has one alone. */
+  readonly credential: Credential | undefined;
 }
 
 /** The ways by one route: one for each of the provider's credentials. */
@@ -19,12 +26,15 @@ export function calledWays(
   model: Model,
   route: Route,
   { credentials, failsAsAsked = false }: Provider,
-): readonly CalledWay[] {
-  if (credentials === undefined)
-    return [{ key: wayKey(model, route, ""), route, credential: undefined, failsAsAsked }];
+): readonly CredentialWay[] {
+  if (credentials === undefined) {
+    const key = wayKey(model, route, "");
+    return [{ key, route, bounds: NO_BOUNDS, credential: undefined, failsAsAsked }];
+  }
   return credentials.map((credential) => ({
     key: wayKey(model, route, credential.name),
     route,
+    bounds: credential,
     credential,
     failsAsAsked,
   }));

@@ -543,6 +543,70 @@ describe("another model serves", () => {
     expect(text).toContain('"credit":0.8');
     await other.close();
   });
+
+  describe("that the operator names,", () => {
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } };
+    const seen = (): string =>
+      settings(`    t/cheap: { fallback: [t/dear] }
+    openai/gpt-5.6-luna: { fallback: [t/blind, t/dear] }
+    openai/gpt-6-astra: { fallback: [openai/gpt-5.6-sol] }
+`)
+        .replace("- { id: t/cheap,", "- { id: t/cheap, input_modalities: [text, image],")
+        .replace(
+          "- { id: t/dear,",
+          "- { id: t/blind, upstream_id: up-blind, prices: { input: 1, output: 2 } }\n      - { id: t/dear, input_modalities: [text, image],",
+        );
+    let other: TestGateway;
+    const start = async (text: string): Promise<void> =>
+      void (other = await startGateway({ settings: text, environment: ENVIRONMENT, clock }));
+    afterEach(() => other.close());
+
+    test("and that cannot serve the request, is left out with a warning, and the first is sent as its own", async () => {
+      await start(seen().replace("{ id: t/dear, input_modalities: [text, image],", "{ id: t/dear,"));
+      first.handle(() => GOOD);
+      const messages = [{ role: "user", content: [{ type: "text", text: "Hi" }, image] }];
+      const response = await other.chat({ ...BODY, model: "t/cheap", messages });
+      expect([response.status, ((await response.json()) as Json).model]).toEqual([200, "t/cheap"]);
+      expect(response.headers.get("warning")).toContain(
+        "fallback: t/dear cannot serve this request, and was left out (t/dear takes text as input, not image.)",
+      );
+      expect(first.requests.at(-1)?.json()).toMatchObject({ model: "up-cheap" });
+    });
+
+    test("and that the key may not use, is no word to the client", async () => {
+      await start(seen());
+      first.handle(() => GOOD);
+      const key = { account_id: other.accountId, name: "one", models: ["t/cheap"] };
+      const { json } = await other.admin("POST", "/keys", key);
+      const headers = { authorization: `Bearer ${json.key}` };
+      const response = await other.chat({ ...BODY, model: "t/cheap" }, { headers });
+      expect([response.status, response.headers.get("warning")]).toEqual([200, null]);
+    });
+
+    test("for one without a live provider, by the first that can, with a warning", async () => {
+      await start(seen());
+      second.handle(() => GOOD);
+      const messages = [{ role: "user", content: [{ type: "text", text: "Hi" }, image] }];
+      const response = await other.chat({ ...BODY, model: "openai/gpt-5.6-luna", messages });
+      const answer: Json = await response.json();
+      expect([response.status, answer.model, answer.credit]).toEqual([200, "t/dear", 0.8]);
+      const warning = response.headers.get("warning");
+      expect(warning).toContain("model: openai/gpt-5.6-luna has no live provider, and t/dear serves");
+      expect(warning).toContain("fallback: t/blind cannot serve this request, and was left out");
+      expect(second.requests.at(-1)?.json()).toMatchObject({ model: "up-dear" });
+    });
+
+    test("where none of them can, the refusal is that of the model that was asked for", async () => {
+      await start(seen());
+      for (const model of ["openai/gpt-6-astra", "openai/gpt-5.6-sol"]) {
+        const response = await other.chat({ ...BODY, model });
+        const { error }: Json = await response.json();
+        expect([response.status, error.code]).toEqual([400, "no_live_provider"]);
+        expect(error.message).toContain(model);
+      }
+      expect(calls()).toEqual([]);
+    });
+  });
 });
 
 test("a caller may choose the order only by a key that may", async () => {

@@ -6,6 +6,7 @@ import { modelsInHeader } from "../../protocols/asked-models.ts";
 import { compactedBy } from "../../protocols/index.ts";
 import { printable } from "../../protocols/printable.ts";
 import { checksum } from "../../runtime/hash.ts";
+import { resolveId } from "../find-model.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
 import type { Offer } from "../offer.ts";
 import type { Reading, ReadRequest } from "../reading/read-request.ts";
@@ -97,10 +98,18 @@ async function admitLegs(asked: Asked): Promise<readonly [Leg, ...Leg[]]> {
   const { input, request } = asked;
   const names = namesOf(input, request);
   if (names.length > 1) return admitNamed(asked, names);
-  const found = findFor(asked, request.model);
+  let found: Destinations;
+  try {
+    found = findFor(asked, request.model);
+  } catch (error) {
+    if (!isOfModelAlone(error) || error.code !== "no_live_provider" || input.compacts === true) throw error;
+    return admitInPlace(asked, error);
+  }
   const { fallback = [] } = found.model.routing ?? {};
   if (fallback.length === 0 || input.compacts === true) return [await admitLeg(asked, found)];
-  return admitFallbacks(asked, found, fallback);
+  const first = await admitLeg(asked, found);
+  const { legs, left } = await admitFallbacks(asked, fallback);
+  return aimedAtFirst(asked, [first, ...legs], left);
 }
 
 function namesOf({ wire, compacts }: RelayInput, { model, models }: ReadRequest): readonly string[] {
@@ -128,34 +137,55 @@ async function admitNamed(asked: Asked, names: readonly string[]): Promise<reado
     } catch (error) {
       if (!isOfModelAlone(error) || UNSERVABLE.has(error.code ?? "")) throw error;
       refusal ??= error;
-      left.push(`models: ${printable(name)} cannot serve this request, and was left out (${error.message})`);
+      left.push(leftOut("models", name, error));
     }
   }
   const [first, ...others] = legs;
   if (first === undefined) throw refusal;
-  const told = (leg: Leg): Leg => ({ ...leg, warnings: [...left, ...leg.warnings] });
-  return [await aimedAgain(asked, told(first)), ...others.map(told)];
+  return aimedAtFirst(asked, [first, ...others], left);
+}
+
+function leftOut(field: "models" | "fallback", name: string, { message }: GatewayError): string {
+  return `${field}: ${printable(name)} cannot serve this request, and was left out (${message})`;
 }
 
 /** What is wrong with a name that stands for models, whatever the request: it is told, and no other model serves. */
 const UNSERVABLE: ReadonlySet<string> = new Set(["model_ambiguous", "model_not_allowed"]);
 
-/** The models that the operator names. Those that cannot serve the request, or the key may not use, are left out. */
-async function admitFallbacks(
-  asked: Asked,
-  found: Destinations,
-  fallback: readonly string[],
-): Promise<readonly [Leg, ...Leg[]]> {
-  const first = await admitLeg(asked, found);
-  const others: Leg[] = [];
+/** Models that the operator names for another. */
+interface Fallbacks {
+  readonly legs: readonly Leg[];
+  /** What the client is told of those that cannot serve the request; of one that its key may not use, nothing. */
+  readonly left: readonly string[];
+}
+
+async function admitFallbacks(asked: Asked, fallback: readonly string[]): Promise<Fallbacks> {
+  const legs: Leg[] = [];
+  const left: string[] = [];
   for (const id of fallback) {
     try {
-      others.push(await admitLeg(asked, findFor(asked, id)));
+      legs.push(await admitLeg(asked, findFor(asked, id)));
     } catch (error) {
       if (!isOfModelAlone(error)) throw error;
+      if (error.code !== "model_not_allowed") left.push(leftOut("fallback", id, error));
     }
   }
-  return others.length === 0 ? [first] : [await aimedAgain(asked, first), ...others];
+  return { legs, left };
+}
+
+/** The models that the operator names for one without a live provider. Throws its `refusal` where none can serve. */
+async function admitInPlace(asked: Asked, refusal: GatewayError): Promise<readonly [Leg, ...Leg[]]> {
+  const { input, offer, request } = asked;
+  const { id, warnings } = resolveId(offer.catalog, input.caller, request.model, input.protocol.id);
+  const named = offer.catalog.knownById(id).find(({ category }) => category === "language");
+  const { legs, left } = await admitFallbacks(asked, named?.routing?.fallback ?? []);
+  const told = (leg: Leg): Leg => {
+    const served = `model: ${id} has no live provider, and ${leg.admission.model.id} serves`;
+    return { ...leg, warnings: [...warnings, served, ...leg.warnings] };
+  };
+  const [first, ...others] = legs.map(told);
+  if (first === undefined) throw refusal;
+  return aimedAtFirst(asked, [first, ...others], left);
 }
 
 /**
@@ -204,9 +234,15 @@ async function admitWay(
   return admission;
 }
 
-/** The leg, with the request aimed at it: others were tried behind it. */
-async function aimedAgain(asked: Asked, leg: Leg): Promise<Leg> {
-  return { ...leg, admission: await admitWay(asked, leg.admission, leg.ways) };
+/** The legs with the request aimed at the first, since others were tried behind it, and what is told of those left out. */
+async function aimedAtFirst(
+  asked: Asked,
+  [first, ...others]: readonly [Leg, ...Leg[]],
+  left: readonly string[],
+): Promise<readonly [Leg, ...Leg[]]> {
+  const told = (leg: Leg): Leg => ({ ...leg, warnings: [...left, ...leg.warnings] });
+  const admission = await admitWay(asked, first.admission, first.ways);
+  return [told({ ...first, admission }), ...others.map(told)];
 }
 
 const READINGS = Object.fromEntries(

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { ROUTE_ORDERS } from "../../src/core/model.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
@@ -118,8 +119,43 @@ describe("while the first provider cools", () => {
   });
 });
 
-test("what the first provider does not take is a 400 while it is well, though the second would", async () => {
-  second.handle(() => chatAnswer());
-  expect(await statuses("/api/v1/chat/completions", { ...MESSAGES, logprobs: true })).toEqual([400, null]);
-  expect([first.requests.length, second.requests.length]).toEqual([0, 0]);
+describe("what one provider does not take goes to the other, whichever comes first:", () => {
+  const key = { name: "orders", routes: true };
+  for (const by of ROUTE_ORDERS) {
+    test(`by ${by}`, async () => {
+      const { json } = await gateway.admin("POST", "/keys", { ...key, account_id: gateway.accountId });
+      const headers = { authorization: `Bearer ${json.key}`, "x-switchyard-route": by };
+      const ask = async (path: string, body: Json) => {
+        const response = await gateway.post(path, body, { headers });
+        return [response.status, ((await response.json()) as Json).error?.param];
+      };
+      first.handle(() => jsonAnswer(200, VECTORS));
+      for (let i = 0; i < 4; i += 1)
+        expect(await ask("/api/v1/embeddings", { model: VECTORS_MODEL, input: [1, 2, 3] })).toEqual([
+          200,
+          undefined,
+        ]);
+      expect([first.requests.length, second.requests.length]).toEqual([4, 0]);
+      first.handle(() => messageAnswer());
+      second.handle(() => chatAnswer());
+      for (let i = 0; i < 4; i += 1) {
+        expect(await ask("/api/v1/chat/completions", { ...MESSAGES, logprobs: true })).toEqual([
+          200,
+          undefined,
+        ]);
+        expect(await ask("/api/v1/messages", { ...MESSAGES, ...SHELL })).toEqual([200, undefined]);
+      }
+      expect([first.requests.length, second.requests.length]).toEqual([8, 4]);
+      // Of what neither takes, the one that is listed first has the word.
+      const body = {
+        ...MESSAGES,
+        logprobs: true,
+        modalities: ["audio"],
+        audio: { voice: "a", format: "mp3" },
+      };
+      const refused = await ask("/api/v1/chat/completions", body);
+      expect(refused[0]).toBe(400);
+      for (let i = 0; i < 4; i += 1) expect(await ask("/api/v1/chat/completions", body)).toEqual(refused);
+    });
+  }
 });

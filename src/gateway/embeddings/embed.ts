@@ -85,8 +85,8 @@ export async function embed(relay: RelayServices, input: EmbedInput): Promise<Em
 }
 
 /**
- * By the first way that takes it, and those behind that. Throws what the model's own first route refuses, and where no
- * way takes it what the first of them says: the same as for language models.
+ * By the first way that takes it, and those behind that. Throws where no way takes it what the way says that is listed
+ * first: the same as for language models.
  */
 function admitByAny(
   model: Model,
@@ -99,8 +99,8 @@ function admitByAny(
     try {
       return { ways: ordered.slice(i), admission: admitEmbeddings(model, way, request, nowMs) };
     } catch (error) {
-      if (!(error instanceof GatewayError) || way.route === first) throw error;
-      refusal ??= error;
+      if (!(error instanceof GatewayError)) throw error;
+      if (refusal === undefined || way.route === first) refusal = error;
     }
   }
   throw refusal;

@@ -189,27 +189,23 @@ async function admitInPlace(asked: Asked, refusal: GatewayError): Promise<readon
 }
 
 /**
- * One model, by the first of its ways in their present order that can be asked for all of it. Throws a 400 for what
- * cannot be asked of it.
+ * One model, by the first of its ways in their present order that can be asked for all of it. Throws a 400 where none
+ * can: what the way says that is listed first, whatever their order.
  */
 async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): Promise<Leg> {
   const { services, input, choice } = asked;
   const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice);
-  if (input.compacts === true) {
-    const destination = compactingAt(ordered[0] as Destination);
-    return { ways: [destination], admission: await admitWay(asked, destination, ordered), warnings };
-  }
-  let left = ordered;
+  let left = input.compacts === true ? ordered.map(compactingAt) : ordered;
   let refusal: GatewayError | undefined;
   for (let [way] = left; way !== undefined; [way] = left) {
     try {
-      return { ways: left, admission: await admitWay(asked, way, left), warnings };
+      const admission = await admitWay(asked, way, left);
+      return { ways: input.compacts === true ? [way] : left, admission, warnings };
     } catch (error) {
-      // What the model's own first way refuses is refused, whichever others there are.
-      if (!isOfModelAlone(error) || way.target === ways[0]?.target) throw error;
-      // The state of providers must not turn a good request into a bad one: another way may take it, now or soon.
-      refusal ??= error;
+      if (!isOfModelAlone(error)) throw error;
+      // Another way may take it, now or soon: which one comes first must not decide what a good request is.
       const { target } = way;
+      if (refusal === undefined || target === ways[0]?.target) refusal = error;
       left = left.filter((other) => other.target !== target);
     }
   }

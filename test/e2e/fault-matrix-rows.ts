@@ -237,8 +237,8 @@ export const BEFORE: readonly Row[] = [
     name: `${status} to elsewhere`,
     answer: () => redirectTo("http://169.254.169.254/latest", status),
     want: UPSTREAM,
-    calls: "route",
-    state: ["healthy", 1, "untrusted"],
+    calls: "none",
+    state: ["healthy", 1, "redirected"],
   })),
   {
     id: "U31",

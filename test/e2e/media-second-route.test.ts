@@ -88,7 +88,7 @@ const ROWS: readonly Row[] = [
     name: "U29: a redirect",
     faults: [{ instead: redirectTo("http://169.254.169.254/latest/meta-data", 307) }],
     taken: [0, 1],
-    reason: "untrusted",
+    reason: "redirected",
   },
   {
     name: "U8: a reset after sending",

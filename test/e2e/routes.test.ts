@@ -142,6 +142,8 @@ describe("what a provider may have done is not asked for again", () => {
   const cases: readonly (readonly [name: string, answer: Answer, status: number])[] = [
     ["a 502", jsonAnswer(502, {}), 502],
     ["a 504", jsonAnswer(504, {}), 504],
+    ["a 302", jsonAnswer(302, {}, { headers: [["location", "/x"]] }), 502],
+    ["a 307", jsonAnswer(307, {}, { headers: [["location", "http://169.254.169.254/"]] }), 502],
     ["a reset after the request", resetAt(GOOD, "start"), 502],
     ["an answer that is none", jsonAnswer(200, { choices: "x" }), 502],
     ["a good status with a limit of the rate in it", jsonAnswer(200, { error: { code: 429 } }), 503],

@@ -103,7 +103,7 @@ const UNKNOWN_MODEL: PauseLengths = { firstMs: 60_000, mostMs: 600_000 };
 
 /** Reasons of failures that last until the operator does something. */
 const OPERATORS: ReadonlySet<string> = new Set(
-  "credential_refused access_refused model_unknown untrusted".split(" "),
+  "credential_refused access_refused model_unknown untrusted redirected".split(" "),
 );
 
 /** A model at a provider, by one name. */

@@ -56,8 +56,10 @@ const RULES = {
   not_sent: { blame: "credential", where: "anywhere" },
   /** Nothing was sent within the limit of it. The same server would use up that limit once more. */
   send_timed_out: { blame: "credential", where: "other_route" },
-  /** The server cannot show that it is the provider, or sends elsewhere. */
+  /** The server cannot show that it is the provider: it was sent nothing. */
   untrusted: { blame: "credential", where: "other_route" },
+  /** A 3xx: whoever has the request says nothing of what was done with it. */
+  redirected: { blame: "credential", where: "nowhere" },
   credential_refused: { blame: "credential", where: "other_credential", opens: true },
   /** 403: the credential may serve other models. */
   access_refused: { blame: "credential", where: "other_credential", cools: true },
@@ -171,7 +173,7 @@ function reasonOf({ how, status = 0, isRequests, fault }: Failure): FailureReaso
   // An error that came in place of an answer says that there is none, unless that was a plain answer: it may be paid for.
   if (how !== "refused" && (status === 0 || status >= 500))
     return how === "error_event" ? "failed" : "bad_answer";
-  if (status >= 300 && status < 400) return "untrusted";
+  if (status >= 300 && status < 400) return "redirected";
   return BY_STATUS[status] ?? (status >= 500 ? "bad_gateway" : "not_theirs");
 }
 

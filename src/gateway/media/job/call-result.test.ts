@@ -45,7 +45,12 @@ describe("an attempt's answer says of its route", () => {
       404,
       { kind: "failed", blame: "route", reason: "model_unknown", status: 404 },
     ],
-    ["that it leads elsewhere", refused("operator_fault"), 307, failed({ reason: "untrusted", status: 307 })],
+    [
+      "that it leads elsewhere",
+      refused("operator_fault"),
+      307,
+      failed({ reason: "redirected", status: 307 }),
+    ],
     ["that its server failed", refused("unclear"), 500, failed({ reason: "failed", status: 500 })],
     ["that its edge failed", refused("unclear"), 502, failed({ reason: "bad_gateway", status: 502 })],
     ["nothing: a conflict", refused("unclear"), 409, { kind: "neutral" }],

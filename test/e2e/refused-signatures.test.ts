@@ -40,7 +40,7 @@ afterAll(async () => {
   await vendors.close();
 });
 
-/** Routing as it is by itself, but that no test meets what another has done to it. */
+/** Routing as it is by itself, but that no test meets what another has done to it: each request earns a retry. */
 function settings(): Json {
   const model = { upstream_id: "gpt", prices: { input: 1, output: 2 } };
   const other = (protocol: string, address: string | undefined): Json => ({
@@ -58,7 +58,7 @@ function settings(): Json {
         models: [{ id: "elsewhere/claude", upstream_id: "claude-haiku-4-5", prices: model.prices }],
       },
     },
-    routing: { breaker_failures: 0 },
+    routing: { breaker_failures: 0, retry_budget: 1 },
   };
 }
 

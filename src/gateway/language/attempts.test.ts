@@ -148,6 +148,32 @@ describe("a provider that refuses signatures", () => {
     expect((await tries.next(refused(503), answer(503), here))?.name).toBe("b/1");
   });
 
+  test("is asked so within the budget of all requests, and not where that is used up", async () => {
+    const { open, routing } = waysOf(["a/1"]);
+    let left = 0;
+    while (routing.budget.take()) left += 1;
+    const none = open();
+    await none.first();
+    expect(await none.next(UNSIGNED, answer(400), here)).toBeUndefined();
+    for (let i = 0; i < left; i += 1) routing.budget.giveBack();
+    const tries = open();
+    await tries.first();
+    expect((await tries.next(UNSIGNED, answer(400), here))?.name).toBe("a/1");
+    for (left = 0; routing.budget.take(); left += 1);
+    expect(left).toBe(9);
+  });
+
+  test("that has nothing signed in its request takes nothing of the budget", async () => {
+    const { open, routing, candidates } = waysOf(["a/1"]);
+    const [only] = candidates as [Candidate<Sent>];
+    const tries = open([{ ...only, prepare: () => ({ ...KEPT, name: "a/1" }) }]);
+    await tries.first();
+    expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
+    let left = 0;
+    while (routing.budget.take()) left += 1;
+    expect(left).toBe(10);
+  });
+
   test("is not asked a third time", async () => {
     const { open } = waysOf(["a/1", "b/1"]);
     const tries = open();

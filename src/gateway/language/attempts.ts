@@ -128,9 +128,10 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     if (current.candidate.way.failsAsAsked || this.#calls >= this.#routing.settings().attempts)
       return undefined;
     const isUnread = error.cause instanceof RefusalCause && error.cause.aboutSignatures;
-    const next = isUnread
-      ? await this.#withoutSignatures(current)
-      : await this.#elsewhereOrAgain(current, retry, signal);
+    if (!isUnread && retry.where === "nowhere") return undefined;
+    const next = await this.#withinBudget(() =>
+      isUnread ? this.#withoutSignatures(current) : this.#elsewhereOrAgain(current, retry, signal),
+    );
     if (next !== undefined && this.#current !== undefined) {
       const { way } = current.candidate;
       const reason = isUnread ? "signatures" : retry.reason;
@@ -139,21 +140,26 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     return next;
   }
 
+  /** What `choose` gives, where all requests together have a retry left. */
+  async #withinBudget(choose: () => Promise<Prepared | undefined>): Promise<Prepared | undefined> {
+    const { budget } = this.#routing;
+    if (!budget.take()) return undefined;
+    let next: Prepared | undefined;
+    try {
+      next = await choose();
+      return next;
+    } finally {
+      if (next === undefined) budget.giveBack();
+    }
+  }
+
   async #elsewhereOrAgain(
     current: Chosen<Prepared>,
     retry: Retry,
     signal: AbortSignal,
   ): Promise<Prepared | undefined> {
-    const { budget } = this.#routing;
-    if (retry.where === "nowhere" || !budget.take()) return undefined;
-    let next: Prepared | undefined;
-    try {
-      this.#candidates = this.#othersAfter(current.candidate, retry);
-      next = (await this.#goOn(this.#candidates)) ?? (await this.#sameAgain(current, retry, signal));
-      return next;
-    } finally {
-      if (next === undefined) budget.giveBack();
-    }
+    this.#candidates = this.#othersAfter(current.candidate, retry);
+    return (await this.#goOn(this.#candidates)) ?? (await this.#sameAgain(current, retry, signal));
   }
 
   /** The same way once more, after the pause that it needs. */

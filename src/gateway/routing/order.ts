@@ -19,6 +19,8 @@ export interface Way {
 /** What an order goes by. */
 export interface Ordering extends OrderTerms {
   readonly routing: Pick<Routing, "by" | "sticky">;
+  /** A caller asked for just this order: stickiness only chooses among what is equal by it. */
+  readonly isAsked?: boolean;
   readonly model: Pick<Model, "prices" | "priceVersion">;
 }
 
@@ -84,21 +86,21 @@ class RememberingOrder implements WayOrder {
 
   of<Each extends Way>(ways: readonly Each[], ordering: Ordering): readonly Each[] {
     if (ways.length <= 1) return ways;
-    const { routing, stickyKey } = ordering;
+    const { routing, stickyKey, isAsked = false } = ordering;
     const key = routing.sticky ? stickyKey : undefined;
     const last = key === undefined ? undefined : this.#lastWay(key);
     const standings = ways.map((way) => this.#parts.health.look(way.key, way.bounds));
     const scores = this.#scores(ways, ordering, { key, standings });
     const ranked = ways.map((way, i): Ranked<Each> => {
       const standing = standings[i] as Standing;
-      const isLast = last !== undefined && isSameWay(last, way.key);
+      const lastFirst = last !== undefined && isSameWay(last, way.key) ? 0 : 1;
+      const listed = ways.findIndex(({ route }) => nameOf(route) === nameOf(way.route));
+      const byRoute = [scores[i] as number, listed];
       return {
         way,
         ranks: [
           readiness(standing),
-          isLast ? 0 : 1,
-          scores[i] as number,
-          ways.findIndex(({ route }) => nameOf(route) === nameOf(way.route)),
+          ...(isAsked ? [...byRoute, lastFirst] : [lastFirst, ...byRoute]),
           ...(key === undefined ? [standing.underWay, standing.lastUse] : [share(key, way.key.credential)]),
         ],
       };

@@ -43,6 +43,26 @@ test("a model that is set so keeps to the way that served", () => {
   expect([first(), first({ ...sticky, sticky: false }), first(sticky)]).toEqual(["dear", "dear", "cheap"]);
 });
 
+test("what the caller asks for goes before the way that served, which is first among equals", () => {
+  const { routing, model } = routingOf();
+  const sticky = model({ by: "order", fallback: [], sticky: true });
+  const ways = WAYS.flatMap((way) =>
+    ["K1", "K2", "K3"].map((credential) => ({ ...way, key: { ...way.key, credential } })),
+  );
+  const first = (terms: Parameters<typeof routing.order>[2]) => {
+    const { provider, credential } = routing.order(ways, sticky, { stickyKey: 1, ...terms })[0]?.key ?? {};
+    return `${provider}/${credential}`;
+  };
+  for (const credential of ["K1", "K2", "K3"]) {
+    routing.served(1, { model: "a/m", provider: "dear", upstreamId: "m", credential });
+    expect([first({}), first({ by: "order" })]).toEqual([`dear/${credential}`, `dear/${credential}`]);
+    expect(first({ by: "cost" })).toStartWith("cheap/");
+    routing.served(1, { model: "a/m", provider: "cheap", upstreamId: "m", credential });
+    expect([first({}), first({ by: "cost" })]).toEqual([`cheap/${credential}`, `cheap/${credential}`]);
+    expect(first({ by: "order" })).toStartWith("dear/");
+  }
+});
+
 test("a model of which the operator says nothing keeps to it where a cached prompt has a price of its own", () => {
   const { routing, model } = routingOf();
   const { prices } = readPrices({ input: 2, output: 2, cache_read: 1 });

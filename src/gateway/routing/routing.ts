@@ -15,7 +15,7 @@ export interface Routing {
   settings(): RoutingSettings;
   /**
    * The ways to a model in the order in which to try them: by the model's own setting, or as the caller asks. Requests
-   * with the same `stickyKey` go the same way, where the model is set so.
+   * with the same `stickyKey` go the same way, where the model is set so and the caller asks for no other.
    */
   order<Each extends Way>(
     ways: readonly Each[],
@@ -48,8 +48,8 @@ export function createRouting(parts: RoutingParts): Routing {
     settings,
     order(ways, model, terms = {}) {
       const routing = routingOf(model);
-      const asked = terms.by === undefined ? routing : { ...routing, by: terms.by };
-      return order.of(ways, { ...terms, routing: asked, model });
+      if (terms.by === undefined) return order.of(ways, { ...terms, routing, model });
+      return order.of(ways, { ...terms, routing: { ...routing, by: terms.by }, isAsked: true, model });
     },
     served: (stickyKey, way) => order.served(stickyKey, way),
   };

@@ -685,6 +685,25 @@ test("of what several requests have in common the same way is asked, while its p
   await other.close();
 });
 
+test("of two models that are asked the same by their paths, each keeps to its own way", async () => {
+  const kept = settings().replace("t/model:\n", "t/model:\n      sticky: true\n");
+  const other = await startGateway({ settings: kept, environment: ENVIRONMENT, clock });
+  second.handle(() => GOOD);
+  const contents = [{ role: "user", parts: [{ text: "Hi" }] }];
+  const ask = async (model: string) => {
+    const response = await other.post(`/api/v1/models/${model}:generateContent`, { contents });
+    expect(response.status).toBe(200);
+    return calls().length;
+  };
+  first.handle(() => jsonAnswer(500, {}));
+  await ask("t/model");
+  first.handle(() => GOOD);
+  const sent = await ask("t/cheap");
+  await ask("t/model");
+  expect([calls().length, second.requests.length]).toEqual([sent + 1, 2]);
+  await other.close();
+});
+
 test("and so it is of a model with a price for cached input, by each of its provider's credentials", async () => {
   const cached = settings().replaceAll("input: 0.5, output: 1", "input: 0.5, output: 1, cache_read: 0.1");
   const other = await startGateway({ settings: cached, environment: ENVIRONMENT, clock });

@@ -84,12 +84,16 @@ export async function admitRequest(services: RelayServices, input: RelayInput): 
 /** How much of a body tells conversations apart, and what their provider's cache knows them by. */
 const STICKY_BYTES = 2_048;
 
-function peek({ caller, body }: RelayInput): {
+/** A body without its model has that in its path. */
+function peek({ caller, body, wire }: RelayInput): {
   readonly body: Handover<Uint8Array>;
   readonly stickyKey: number;
 } {
   const bytes = body.take();
-  const stickyKey = checksum(bytes.subarray(0, STICKY_BYTES), checksum(caller.keyId));
+  const stickyKey = checksum(
+    bytes.subarray(0, STICKY_BYTES),
+    checksum(wire.address?.model ?? "", checksum(caller.keyId)),
+  );
   return { body: handOver(bytes), stickyKey };
 }
 

@@ -70,6 +70,46 @@ describe("a breaker", () => {
     expect([breaker.isOpen, breaker.failures]).toEqual([false, 0]);
   });
 
+  describe("that was tried by two calls", () => {
+    const tried = () => {
+      const parts = breakerOf({ failures: 1 });
+      parts.call("failed");
+      parts.pass(10_000);
+      const older = parts.begin();
+      parts.pass(10_000);
+      return { ...parts, older, newer: parts.begin() };
+    };
+
+    for (const failing of ["older", "newer"] as const)
+      test(`is closed by the one that succeeds, though the ${failing} one has failed before`, () => {
+        const { breaker, end, waitMs, older, newer, call } = tried();
+        end(failing === "older" ? older : newer, "failed");
+        expect([breaker.isOpen, waitMs()]).toEqual([true, 20_000]);
+        end(failing === "older" ? newer : older, "ok");
+        expect([breaker.isOpen, breaker.failures, waitMs()]).toEqual([false, 0, 0]);
+        call("failed");
+        expect(waitMs()).toBe(10_000);
+      });
+
+    test("is open for no longer where both fail, and is told nothing by one that says nothing", () => {
+      for (const how of ["failed", "refused", "neutral"] as const) {
+        const { breaker, end, waitMs, older, newer } = tried();
+        end(older, "failed");
+        end(newer, how);
+        expect([breaker.isOpen, breaker.failures, waitMs()]).toEqual([true, 2, 20_000]);
+      }
+    });
+
+    test("is closed by none of them once it has opened for a third time", () => {
+      const { breaker, call, end, pass, older, newer } = tried();
+      end(older, "failed");
+      pass(20_000);
+      call("failed");
+      end(newer, "ok");
+      expect(breaker.isOpen).toBe(true);
+    });
+  });
+
   test("lets another call through when the one before has told nothing", () => {
     const { breaker, call, pass, waitMs } = breakerOf({ failures: 1 });
     call("failed");

@@ -6,7 +6,8 @@ import type { RoutingSettings } from "./settings.ts";
  * Keeps calls from a credential that fails. It is open after some failures in a row, or one refusal. When that time is
  * over it is half-open: one call is let through, which closes it or opens it again. A call that has told nothing for as
  * long as the breaker was open lets another through: an answer may take minutes, and a provider that is back is not to
- * be refused for so long.
+ * be refused for so long. Either of them closes it, also where the other has opened it again meanwhile: an answer that
+ * has begun is the newest word of a provider, and a failure may be of a call that has waited for minutes.
  */
 export interface Breaker {
   /** In a row. */
@@ -21,7 +22,10 @@ export interface Breaker {
   begin(nowMs: number): number;
   /** How often it has opened. */
   readonly count: number;
-  /** A call has ended, or a probe that noted `count` at its start. What began before the breaker opened changes nothing. */
+  /**
+   * A call has ended, or a probe that noted `count` at its start. What began before the breaker opened changes nothing,
+   * but for the success of a call that was let through just before it opened again.
+   */
   end(began: number, end: CallEnd, nowMs: number, terms: BreakerTerms): void;
 }
 
@@ -49,6 +53,8 @@ export function createBreaker(): Breaker {
   let failures = 0;
   let isOpen = false;
   let isProbing = false;
+  /** What `begin` gave the calls that were let through before it opened again. */
+  let triedBefore: number | undefined;
   /** By then the call that tries it should have told something. */
   let probeUntilMs = 0;
   return {
@@ -78,12 +84,13 @@ export function createBreaker(): Breaker {
       return pause.count;
     },
     end(began, end, nowMs, { settings: { breakerFailures, breakerMs }, random }) {
-      if (began !== pause.count) return;
+      if (began !== pause.count && (end !== "ok" || began !== triedBefore)) return;
       isProbing = false;
       if (end === "neutral") return;
       if (end === "ok") {
         failures = 0;
         isOpen = false;
+        triedBefore = undefined;
         pause.reset();
         return;
       }
@@ -95,6 +102,7 @@ export function createBreaker(): Breaker {
       }
       failures += 1;
       if (!isOpen && end === "failed" && failures < breakerFailures) return;
+      triedBefore = isOpen ? pause.count : undefined;
       isOpen = true;
       pause.begin(nowMs, { firstMs: breakerMs, mostMs: Math.max(MOST_OPEN_MS, breakerMs) }, random);
     },

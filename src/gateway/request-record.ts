@@ -14,6 +14,8 @@ export interface RequestRecord {
   note(fields: LogFields): void;
   /** The request's path is that of this route. */
   at(endpoint: string | undefined): void;
+  /** The model that is asked for, by its id, where another may serve. */
+  asks(model: string): void;
   /** Others are waited for, the client's body or a provider: until `goesOn` the time is not the gateway's own. */
   waits(): void;
   goesOn(): void;
@@ -71,6 +73,7 @@ const NO_ATTEMPTS: readonly Attempt[] = [];
 class OpenRecord implements RequestRecord, CountedRequest {
   readonly requestId: string;
   endpoint: string | undefined;
+  asked: string | undefined;
   attempts = NO_ATTEMPTS;
   spent: Spent | undefined;
   durationMs = 0;
@@ -125,6 +128,10 @@ class OpenRecord implements RequestRecord, CountedRequest {
 
   at(endpoint: string | undefined): void {
     this.endpoint = endpoint;
+  }
+
+  asks(model: string): void {
+    this.asked = model;
   }
 
   waits(): void {

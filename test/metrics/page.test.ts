@@ -26,9 +26,11 @@ test("the page has every family with its type and its labels, and no other", asy
   });
   const double = await startUpstreamDouble();
   const environment = { SWITCHYARD_SANDBOX: "on" };
-  const gateway = await startGateway({ openai: `${double.url}/v1`, environment, settings: "routing: {}" });
-  double.enqueue(jsonAnswer(500, {}), chatStreamAnswer({ words: ["Hello."] }));
-  const ask = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hello." }] };
+  const [luna, sol] = ["openai/gpt-5.6-luna", "openai/gpt-5.6-sol"];
+  const settings = JSON.stringify({ routing: { models: { [luna]: { fallback: [sol] } } } });
+  const gateway = await startGateway({ openai: `${double.url}/v1`, environment, settings });
+  double.enqueue(jsonAnswer(404, {}), chatStreamAnswer({ words: ["Hello."] }));
+  const ask = { model: luna, messages: [{ role: "user", content: "Hello." }] };
   await (await gateway.chat({ ...ask, stream: true })).text();
   const image = { model: "alibaba/qwen-image-2.0", prompt: "A fox.", size: "512*512" };
   await (await gateway.post("/api/v1/images/generations", image)).text();

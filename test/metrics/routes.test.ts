@@ -36,11 +36,12 @@ routing:
   models:
     t/model: { routes: [{ provider: first }, { provider: second, upstream_id: up-2 }] }
     t/cheap: { fallback: [t/dear] }
+    openai/gpt-5.6-luna: { fallback: [t/dear] }
 `,
   });
-  const ask = async (model: string, status: number): Promise<void> => {
+  const ask = async (model: string, status: number, models?: readonly string[]): Promise<void> => {
     const messages = [{ role: "user", content: "Hello." }];
-    expect((await gateway.chat({ model, messages, max_tokens: 20 })).status).toBe(status);
+    expect((await gateway.chat({ model, models, messages, max_tokens: 20 })).status).toBe(status);
   };
   // Another credential, and the first one's breaker opens.
   first.enqueue(jsonAnswer(401, {}), GOOD);
@@ -53,11 +54,22 @@ routing:
   first.enqueue(jsonAnswer(404, {}));
   second.enqueue(GOOD);
   await ask("t/cheap", 200);
+  // Another model at once: the first one rests, and nothing is sent again.
+  second.enqueue(GOOD);
+  await ask("t/cheap", 200);
+  // Another model, since nobody serves the one that is asked for.
+  second.enqueue(GOOD);
+  await ask("openai/gpt-5.6-luna", 200);
+  // Another one that the caller names, by a name of its own.
+  second.enqueue(GOOD, GOOD, GOOD);
+  await ask("t/none", 200, ["t/dear"]);
+  await ask("openai/gpt-5.6-sol", 200, ["t/dear"]);
+  await ask("cheap", 200, ["t/cheap", "t/dear"]);
   // The same once more, after a pause.
   second.enqueue(jsonAnswer(500, {}), GOOD);
   const asked = ask("t/dear", 200);
-  await second.waitForRequest(3);
-  while (second.requests.length < 4) await clock.advance(50);
+  await second.waitForRequest(8);
+  while (second.requests.length < 9) await clock.advance(50);
   await asked;
   // Nothing is sent again.
   second.enqueue(jsonAnswer(400, { error: { message: "No." } }));
@@ -71,18 +83,23 @@ routing:
     '{provider="first",reason="model_unknown",to="model"}': 1,
     '{provider="second",reason="failed",to="same"}': 1,
   });
+  expect(those(samples, "switchyard_fallbacks_total")).toEqual({
+    '{asked="t/cheap",model="t/dear"}': 3,
+    '{asked="openai/gpt-5.6-luna",model="t/dear"}': 1,
+    '{asked="openai/gpt-5.6-sol",model="t/dear"}': 1,
+  });
   expect(those(samples, "switchyard_attempts_total")).toEqual({
     '{provider="first",result="401"}': 1,
     '{provider="first",result="200"}': 1,
     '{provider="first",result="404"}': 2,
-    '{provider="second",result="200"}': 3,
+    '{provider="second",result="200"}': 8,
     '{provider="second",result="500"}': 1,
     '{provider="second",result="400"}': 1,
   });
   expect(those(samples, 'switchyard_requests_total{endpoint="/api/v1/chat/completions",')).toEqual({
     'model="t/model",provider="first",outcome="completed"}': 1,
     'model="t/model",provider="second",outcome="completed"}': 1,
-    'model="t/dear",provider="second",outcome="completed"}': 2,
+    'model="t/dear",provider="second",outcome="completed"}': 7,
     'model="t/dear",provider="second",outcome="invalid_request_error"}': 1,
   });
   expect(those(samples, "switchyard_route_state")).toEqual({

@@ -111,6 +111,7 @@ async function admitLegs(asked: Asked): Promise<readonly [Leg, ...Leg[]]> {
   }
   const { fallback = [] } = found.model.routing ?? {};
   if (fallback.length === 0 || input.compacts === true) return [await admitLeg(asked, found)];
+  input.record.asks(found.model.id);
   const first = await admitLeg(asked, found);
   const { legs, left } = await admitFallbacks(asked, fallback);
   return aimedAtFirst(asked, [first, ...legs], left);
@@ -129,6 +130,9 @@ function findFor({ input, offer }: Asked, name: string): Destinations {
 
 /** The models that the caller names. One that cannot serve the request is left out with a warning. */
 async function admitNamed(asked: Asked, names: readonly string[]): Promise<readonly [Leg, ...Leg[]]> {
+  const { input, offer } = asked;
+  const [id, ...more] = offer.catalog.names.find(names[0] as string)?.ids ?? [];
+  if (id !== undefined && more.length === 0) input.record.asks(id);
   const legs: Leg[] = [];
   const left: string[] = [];
   let refusal: GatewayError | undefined;
@@ -181,6 +185,7 @@ async function admitFallbacks(asked: Asked, fallback: readonly string[]): Promis
 async function admitInPlace(asked: Asked, refusal: GatewayError): Promise<readonly [Leg, ...Leg[]]> {
   const { input, offer, request } = asked;
   const { id, warnings } = resolveId(offer.catalog, input.caller, request.model, input.protocol.id);
+  input.record.asks(id);
   const named = offer.catalog.knownById(id).find(({ category }) => category === "language");
   const { legs, left } = await admitFallbacks(asked, named?.routing?.fallback ?? []);
   const told = (leg: Leg): Leg => {

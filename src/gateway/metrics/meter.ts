@@ -26,6 +26,8 @@ export interface CountedRequest {
   /** The path of its route, as the table has it; absent where there is none. */
   readonly endpoint: string | undefined;
   readonly model: string | undefined;
+  /** The model that was asked for, where another may serve in its place. */
+  readonly asked?: string | undefined;
   readonly provider: string | undefined;
   readonly outcome: string;
   readonly durationMs: number;
@@ -146,6 +148,11 @@ function familiesIn(registry: Registry) {
       name: "switchyard_retries_total",
       help: "Requests that were sent again, by the provider that failed, why, and to where",
       labels: ["provider", "reason", "to"],
+    }),
+    fallbacks: registry.counters({
+      name: "switchyard_fallbacks_total",
+      help: "Requests that another model than the one asked for has served, by both",
+      labels: ["asked", "model"],
     }),
     taskRuns: registry.counters({
       name: "switchyard_task_runs_total",
@@ -271,6 +278,13 @@ class RequestMeter implements Meter {
     endpoint.took(durationMs, ownMs);
     if (firstContentMs !== undefined) this.#way(model, provider).sawFirstToken(firstContentMs / 1_000);
     this.#charge(model, provider, request);
+    if (request.asked !== undefined && request.spent !== undefined) this.#served(request.asked, model);
+  }
+
+  /** Counts it where that is another model: a caller may name one by two of its names. */
+  #served(asked: string, model: string): void {
+    const meant = this.#model(asked);
+    if (meant !== model) this.#families.fallbacks(meant, model).add(1);
   }
 
   retried(provider: string, reason: string, to: RetryStep): void {

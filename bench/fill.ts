@@ -15,6 +15,7 @@ import { givenRows } from "../src/ledger/given-rows.ts";
 import { columnList, ENTRIES, HOLDS, REQUESTS, type RowOf, type Rows } from "../src/ledger/rows.ts";
 import { createHorizon } from "../src/ledger/usage/horizon.ts";
 import { noteLedgerHours } from "../src/ledger/usage/ledger-hours.ts";
+import { rollUpRecent } from "../src/ledger/usage/recent.ts";
 import { rollUp } from "../src/ledger/usage/roll-up.ts";
 import { fillModels, fillRefusals, fillTasks } from "./fill-more.ts";
 import { seededRandom } from "../test/upstream/cuts.ts";
@@ -82,6 +83,7 @@ async function fill(requests: number, url: string | undefined, folder: string | 
   const began = systemClock.steadyMs();
   const counted = createHorizon(database, engine, "requests");
   while (await rollUp({ database, engine, horizon: counted }));
+  while (await rollUpRecent({ database, engine }));
   const entries = createHorizon(database, engine, "ledger");
   while (await noteLedgerHours({ database, engine, horizon: entries }));
   console.log(`rolled up in ${systemClock.steadyMs() - began} ms`);

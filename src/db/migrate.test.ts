@@ -183,6 +183,23 @@ function testMigrations(engine: TestEngine): void {
     expect(String(refusal).toLowerCase()).toContain("check constraint");
   });
 
+  test("bring a store of the thirteenth version along: usage by five minutes begins after what was counted by then", async () => {
+    const before = Object.entries(MIGRATIONS).filter(([name]) => name < "0014");
+    await migrateWith(store.database, engine.name, Object.fromEntries(before));
+    for (const timeMs of [3_600_000, 7_200_000])
+      await sql
+        .raw(
+          `insert into usage_rollups values (3600000, 'outcome', ${timeMs}, '', '', '', '', 'completed',
+            1, 0, 1, 1, 0, 0, 0, 5, 0, 0, '[]', '[]', 1, 9)`,
+        )
+        .execute(store.database);
+    await store.database.updateTable("usage_mark").set({ request_seq: 9n }).execute();
+    await migrate(store.database, engine.name);
+    expect(await store.database.selectFrom("usage_recent_mark").selectAll().execute()).toEqual([
+      { request_seq: 9n, from_ms: 10_800_000n },
+    ]);
+  });
+
   test("leave a task only the ways that it can go", async () => {
     await migrate(store.database, engine.name);
     await sql

@@ -14,6 +14,7 @@ import { routes } from "./migrations/0010-routes.ts";
 import { usage } from "./migrations/0011-usage.ts";
 import { sessions } from "./migrations/0012-sessions.ts";
 import { found } from "./migrations/0013-found.ts";
+import { recentUsage } from "./migrations/0014-recent-usage.ts";
 import type { Database } from "./schema.ts";
 
 /** Every migration by name, in order. A name that has shipped is never changed or removed. */
@@ -30,6 +31,7 @@ export const MIGRATIONS: Readonly<Record<string, (words: SchemaWords) => readonl
   "0011-usage": usage,
   "0012-sessions": sessions,
   "0013-found": found,
+  "0014-recent-usage": recentUsage,
 };
 
 /**

@@ -23,6 +23,7 @@ export interface Tables {
   store_health: StoreHealthTable;
   usage_rollups: UsageRollupsTable;
   usage_mark: UsageMarkTable;
+  usage_recent_mark: UsageRecentMarkTable;
   ledger_hours: LedgerHoursTable;
   ledger_mark: LedgerMarkTable;
   refusals: RefusalsTable;
@@ -265,10 +266,10 @@ export interface StoreHealthTable {
 
 /** What the requests of an hour or a day come to. Names that a row of this view does not tell apart are empty. */
 export interface UsageRollupsTable {
-  /** Milliseconds of an hour or of a day. */
+  /** Milliseconds of five minutes, an hour or a day. */
   grain_ms: bigint;
   view_name: string;
-  /** When the hour or the day begins. */
+  /** When they begin. */
   time_ms: bigint;
   model: string;
   /** Empty also where there was none. */
@@ -296,9 +297,15 @@ export interface UsageRollupsTable {
   last_seq: bigint;
 }
 
-/** Requests up to this number are in the rollups, and no others: one row. */
+/** Requests up to this number are in the rollups of hours and days, and no others: one row. */
 export interface UsageMarkTable {
   request_seq: bigint;
+}
+
+/** Requests up to this number are in the rollups of five minutes, where they were settled then or later: one row. */
+export interface UsageRecentMarkTable {
+  request_seq: bigint;
+  from_ms: bigint;
 }
 
 /** Between which numbers the ledger's entries of an hour are. */

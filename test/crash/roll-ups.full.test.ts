@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Database } from "../../src/db/schema.ts";
 import { createHorizon } from "../../src/ledger/usage/horizon.ts";
 import { noteLedgerHours } from "../../src/ledger/usage/ledger-hours.ts";
+import { rollUpRecent } from "../../src/ledger/usage/recent.ts";
 import { rollUp } from "../../src/ledger/usage/roll-up.ts";
 import { describeOnEngines } from "../gateway/engines.ts";
 import { insertRequests, makeRequest, migrated, openFigures } from "../ledger/made-requests.ts";
@@ -52,6 +53,7 @@ describeOnEngines("rollups", (engine) => {
       const requests = createHorizon(database, engine.name, "requests");
       const entries = createHorizon(database, engine.name, "ledger");
       while (await rollUp({ ...parts, horizon: requests }));
+      while (await rollUpRecent(parts));
       while (await noteLedgerHours({ ...parts, horizon: entries }));
     };
     await rollAll();
@@ -60,6 +62,7 @@ describeOnEngines("rollups", (engine) => {
     expect(kept.rollups.length).toBeGreaterThan(100);
     await database.deleteFrom("usage_rollups").execute();
     await database.updateTable("usage_mark").set({ request_seq: 0n }).execute();
+    await database.updateTable("usage_recent_mark").set({ request_seq: 0n, from_ms: 0n }).execute();
     await database.deleteFrom("ledger_hours").execute();
     await database.updateTable("ledger_mark").set({ seq: 0n }).execute();
     await rollAll();

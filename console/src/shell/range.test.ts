@@ -1,15 +1,24 @@
 import { expect, test } from "bun:test";
-import { lengthOf, RANGES, rangeBefore, type RangeName, rangeOf, readRange } from "./range.ts";
+import {
+  drawnRange,
+  FIVE_MINUTES,
+  lengthOf,
+  RANGES,
+  rangeBefore,
+  type RangeName,
+  rangeOf,
+  readRange,
+} from "./range.ts";
 
 const NOON = Date.UTC(2026, 10, 25, 12) / 1_000;
 const HOUR = 3_600;
 
-test("a named range is at least as long as its name says, and begins with an hour", () => {
+test("a named range is at least as long as its name says, and begins with an hour, the last hour with five minutes", () => {
   for (const range of Object.keys(RANGES) as RangeName[])
     for (const nowSec of [NOON, NOON + 1, NOON + 17 * 60 + 30, NOON + HOUR - 1]) {
       const { from, to } = rangeOf({ range }, nowSec);
       expect([range, to % 60, to - nowSec < 60 && to >= nowSec]).toEqual([range, 0, true]);
-      if (range === "1h") expect(to - from).toBe(HOUR);
+      if (range === "1h") expect([from % FIVE_MINUTES, to - from - HOUR < FIVE_MINUTES]).toEqual([0, true]);
       else expect([from % HOUR, to - from - RANGES[range].seconds < HOUR]).toEqual([0, true]);
       expect(to - from).toBeGreaterThanOrEqual(RANGES[range].seconds);
     }
@@ -20,9 +29,21 @@ test("the range before ends where a range begins, and is longer by less than an 
     const now = rangeOf({ range }, NOON + 17 * 60);
     const before = rangeBefore(now);
     expect(before.to).toBe(now.from);
-    expect(lengthOf(before) - lengthOf(now)).toBeWithin(0, HOUR);
-    if (range !== "1h") expect(before.from % HOUR).toBe(0);
+    expect(lengthOf(before) - lengthOf(now)).toBeWithin(0, range === "1h" ? FIVE_MINUTES : HOUR);
+    expect(before.from % (range === "1h" ? FIVE_MINUTES : HOUR)).toBe(0);
   }
+});
+
+test("what is drawn over a chart is widened to the steps of that chart, so that no part of an hour is asked for", () => {
+  expect(drawnRange({ from: NOON + 20, to: NOON + HOUR + 1 }, "hour")).toEqual({
+    from: NOON,
+    to: NOON + 2 * HOUR,
+  });
+  expect(drawnRange({ from: NOON + 20, to: NOON + 40 }, "hour")).toEqual({ from: NOON, to: NOON + HOUR });
+  expect(drawnRange({ from: NOON, to: NOON }, "hour")).toEqual({ from: NOON, to: NOON + HOUR });
+  const day = NOON - 12 * HOUR;
+  expect(drawnRange({ from: NOON, to: NOON + 40 * HOUR }, "day")).toEqual({ from: day, to: day + 72 * HOUR });
+  expect(drawnRange({ from: day, to: day + 24 * HOUR }, "day")).toEqual({ from: day, to: day + 24 * HOUR });
 });
 
 test("both ends that an address has are used as they are", () => {

@@ -44,24 +44,33 @@ export function readRange(search: Readonly<Record<string, unknown>>): RangeSearc
 }
 
 const HOUR = 3_600;
+/** The gateway keeps usage of the last hours by these, too. */
+export const FIVE_MINUTES = 300;
 
 /**
  * The range that an address means at `nowSec`: to the next whole minute, so that reads can be shared. All but the last
- * hour begin with an hour: the gateway keeps usage by hours, and reads requests one by one where a part of an hour is
- * asked for.
+ * hour begin with an hour, and that one with five minutes: the gateway keeps usage by these, and reads requests one by
+ * one where a part of them is asked for.
  */
 export function rangeOf({ range = "24h", from, to }: RangeSearch, nowSec: number): TimeRange {
   if (from !== undefined && to !== undefined) return { from, to };
   const end = Math.ceil(nowSec / 60) * 60;
   const begin = end - RANGES[range].seconds;
-  return { from: range === "1h" ? begin : startOfHour(begin), to: end };
+  return { from: startOf(range === "1h" ? FIVE_MINUTES : HOUR, begin), to: end };
+}
+
+/** The range that a reader drew over a chart of these steps: those that it touches, each whole. */
+export function drawnRange({ from, to }: TimeRange, step: Step): TimeRange {
+  const stepSec = STEP_SEC[step];
+  const begin = startOf(stepSec, from);
+  return { from: begin, to: Math.max(begin + stepSec, Math.ceil(to / stepSec) * stepSec) };
 }
 
 /** The range before, which ends where this one begins: as long, or longer by a part of an hour so that it begins with one. */
 export function rangeBefore(range: TimeRange): TimeRange {
   const { from } = range;
   const begin = from - lengthOf(range);
-  return { from: lengthOf(range) > HOUR ? startOfHour(begin) : begin, to: from };
+  return { from: startOf(lengthOf(range) >= 2 * HOUR ? HOUR : FIVE_MINUTES, begin), to: from };
 }
 
 /** How many seconds a range has. */
@@ -69,9 +78,17 @@ export function lengthOf({ from, to }: TimeRange): number {
   return to - from;
 }
 
-const startOfHour = (sec: number): number => Math.floor(sec / HOUR) * HOUR;
+function startOf(stepSec: number, sec: number): number {
+  return Math.floor(sec / stepSec) * stepSec;
+}
+
+/** How many seconds each step of a chart has. */
+export const STEP_SEC = { hour: HOUR, day: 24 * HOUR } as const;
+
+/** A step of a chart. */
+export type Step = keyof typeof STEP_SEC;
 
 /** The steps that a chart of the range is drawn in. */
-export function intervalOf(range: TimeRange): "hour" | "day" {
+export function intervalOf(range: TimeRange): Step {
   return lengthOf(range) > 8 * 86_400 ? "day" : "hour";
 }

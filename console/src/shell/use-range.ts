@@ -1,7 +1,14 @@
 import { useNavigate, useSearch } from "@tanstack/solid-router";
 import { createMemo } from "solid-js";
 import { nowSec } from "../design/now.ts";
-import { type RangeName, rangeOf, type RangeSearch, type TimeRange } from "./range.ts";
+import {
+  drawnRange,
+  intervalOf,
+  type RangeName,
+  rangeOf,
+  type RangeSearch,
+  type TimeRange,
+} from "./range.ts";
 
 /** The range of time that the address names, and how to change it. */
 export function useRange() {
@@ -26,6 +33,7 @@ export function useRange() {
     range,
     named,
     choose: (name: RangeName) => change({ range: name }),
-    zoom: (from: number, to: number) => change({ from, to }),
+    /** Shows what was drawn over a chart of this range. */
+    zoom: (from: number, to: number) => change(drawnRange({ from, to }, intervalOf(range()))),
   };
 }

@@ -13,8 +13,9 @@ import {
   selectCounted,
   timeOf,
 } from "./measures.ts";
+import { readRecentMark } from "./recent.ts";
 import { filtersOf, numbersOf, sumRollups, type UsageSum } from "./rollups.ts";
-import { DAY_MS, type Dimension, HOUR_MS, INTERVALS_MS, startOf, viewFor } from "./views.ts";
+import { DAY_MS, type Dimension, FIVE_MINUTES_MS, HOUR_MS, INTERVALS_MS, startOf, viewFor } from "./views.ts";
 
 /** By what usage can be grouped: a route is a model at a provider. */
 export const GROUPINGS = ["none", "model", "key", "account", "provider", "outcome", "route"] as const;
@@ -60,7 +61,8 @@ const GROUPED: Readonly<Record<Grouping, readonly Dimension[]>> = {
 
 /**
  * Usage by the books at one moment, exact to each request: what is counted in rollups, the requests that are not yet, and
- * those of an hour of which only a part is asked for. Ordered by time and group.
+ * those of five minutes of which only a part is asked for, or of an hour that lies too far back to be kept by five
+ * minutes. Ordered by time and group.
  */
 export function readUsage(
   database: Database,
@@ -83,12 +85,13 @@ async function readFrom(
   const wanted = [...by, ...(Object.keys(filter) as Dimension[])];
   const filtered = sql.join([sql`true`, ...filtersOf(filter)], sql` and `);
   const { wholes, parts } = divide({ fromMs, toMs }, interval === "hour" ? [HOUR_MS] : [DAY_MS, HOUR_MS]);
-  for (const { grainMs, ...span } of wholes) {
+  const addWhole = async ({ grainMs, ...span }: Whole): Promise<void> => {
     const view = viewFor(grainMs, wanted);
     const time = within("time_ms", span);
     const form = { grainMs, view, filter, time, intervalMs, by, hasDurations };
     for (const sum of await sumRollups(database, engine, form)) sums.add(sum);
-  }
+  };
+  for (const whole of wholes) await addWhole(whole);
   const { request_seq: mark } = await database
     .selectFrom("usage_mark")
     .select("request_seq")
@@ -97,11 +100,23 @@ async function readFrom(
     const bounded = sql<boolean>`${where} and ${filtered}`;
     for await (const row of counted(database, bounded)) sums.count(row);
   };
-  for (const part of parts) {
-    const numbers = await numbersOf(database, startOf(HOUR_MS, part.fromMs));
-    if (numbers === undefined) continue;
+  const addRows = async (span: Span, grainMs: number): Promise<void> => {
+    const numbers = await numbersOf(database, { grainMs, timeMs: startOf(grainMs, span.fromMs) });
+    if (numbers === undefined) return;
     const { first, last } = numbers;
-    await readRows(sql`seq >= ${first} and seq <= ${last} and ${within("settled_at_ms", part)}`);
+    await readRows(sql`seq >= ${first} and seq <= ${last} and ${within("settled_at_ms", span)}`);
+  };
+  const recent = parts.length === 0 ? undefined : await readRecentMark(database);
+  for (const part of parts) {
+    const fromMs = Math.min(Math.max(part.fromMs, recent?.fromMs ?? Infinity), part.toMs);
+    if (part.fromMs < fromMs) await addRows({ fromMs: part.fromMs, toMs: fromMs }, HOUR_MS);
+    if (recent === undefined || fromMs === part.toMs) continue;
+    const span = { fromMs, toMs: part.toMs };
+    const recently = divide(span, [FIVE_MINUTES_MS]);
+    for (const whole of recently.wholes) await addWhole(whole);
+    for (const edge of recently.parts) await addRows(edge, FIVE_MINUTES_MS);
+    // These are counted by hours alone so far.
+    await readRows(sql`seq > ${recent.seq} and seq <= ${mark} and ${within("settled_at_ms", span)}`);
   }
   await readRows(sql`seq > ${mark} and ${within("settled_at_ms", { fromMs, toMs })}`);
   return sums.groups();
@@ -113,9 +128,14 @@ interface Span {
   readonly toMs: number;
 }
 
-/** Whole times of rollups within a span, and the parts of hours at its ends. */
+/** Whole times of rollups. */
+interface Whole extends Span {
+  readonly grainMs: number;
+}
+
+/** Whole times of rollups within a span, and the parts of the shortest of them at its ends. */
 interface Divided {
-  readonly wholes: readonly (Span & { readonly grainMs: number })[];
+  readonly wholes: readonly Whole[];
   readonly parts: readonly Span[];
 }
 

@@ -5,6 +5,7 @@ import type { Database } from "../../db/schema.ts";
 import type { Horizon } from "./horizon.ts";
 import { selectCounted } from "./measures.ts";
 import { rollupsOf, storeRollups, withStored } from "./rollups.ts";
+import { DAY_MS, HOUR_MS } from "./views.ts";
 
 /** Requests that are counted in one transaction: writes to an embedded store wait for it. */
 const MAX_REQUESTS = 500;
@@ -64,7 +65,7 @@ async function readNext(
     .execute();
   const last = rows.at(-1)?.seq;
   if (last === undefined) return undefined;
-  const rollups = await withStored(database, engine, rollupsOf(rows));
+  const rollups = await withStored(database, engine, rollupsOf(rows, [HOUR_MS, DAY_MS]));
   return { mark, last, rollups, isFull: rows.length === maxRequests };
 }
 

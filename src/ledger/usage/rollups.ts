@@ -15,9 +15,9 @@ import {
   noMeasures,
   timeOf,
 } from "./measures.ts";
-import { DAY_MS, type Dimension, DIMENSIONS, HOUR_MS, namesIn, startOf, type View, VIEWS } from "./views.ts";
+import { DAY_MS, type Dimension, DIMENSIONS, namesIn, startOf, type View, VIEWS } from "./views.ts";
 
-/** Usage of an hour or a day in memory. */
+/** Usage of five minutes, an hour or a day in memory. */
 export interface Rollup extends Names {
   readonly grainMs: number;
   readonly view: string;
@@ -27,14 +27,19 @@ export interface Rollup extends Names {
   lastSeq: bigint;
 }
 
-/** What these requests come to, in every view and by hours and days. */
-export function rollupsOf(rows: readonly CountedRow[]): readonly Rollup[] {
+/** What these requests come to, in every view and by these times, the shortest of them first. */
+export function rollupsOf(
+  rows: readonly CountedRow[],
+  grains: readonly [number, ...number[]],
+): readonly Rollup[] {
   const rollups = new Map<string, Rollup>();
   // Most of them have their hour and all their names in common with others: what those come to goes into the views.
-  for (const together of addedUp(rows))
+  for (const together of addedUp(rows, grains[0]))
     for (const view of Object.keys(VIEWS) as View[]) {
       const names = namesIn(view, together);
-      for (const grainMs of VIEWS[view].grains) {
+      const kept: readonly number[] = VIEWS[view].grains;
+      for (const grainMs of grains) {
+        if (!kept.includes(grainMs)) continue;
         const { firstSeq, lastSeq } = together;
         const of = { grainMs, view, timeMs: startOf(grainMs, together.timeMs), ...names };
         const name = nameOf(of);
@@ -51,7 +56,7 @@ export function rollupsOf(rows: readonly CountedRow[]): readonly Rollup[] {
   return [...rollups.values()];
 }
 
-/** Requests of one hour that have all names in common. */
+/** Requests of one time that have all names in common. */
 interface Together extends Names {
   readonly timeMs: number;
   readonly measures: Measures;
@@ -60,11 +65,11 @@ interface Together extends Names {
 }
 
 /** Adds up requests that come in the order of their numbers. */
-function addedUp(rows: readonly CountedRow[]): Iterable<Together> {
+function addedUp(rows: readonly CountedRow[], grainMs: number): Iterable<Together> {
   const all = new Map<string, Together>();
   for (const row of rows) {
     const names = namesOf(row);
-    const timeMs = startOf(HOUR_MS, timeOf(row));
+    const timeMs = startOf(grainMs, timeOf(row));
     const name = `${timeMs}\n${names.model}\n${names.provider}\n${names.account}\n${names.key}\n${names.outcome}`;
     let together = all.get(name);
     if (together === undefined) {
@@ -211,14 +216,14 @@ export async function sumRollups(
   return rows.filter(({ requests }) => requests !== null).map(toSum);
 }
 
-/** The numbers between which the counted requests of an hour are; `undefined` where there are none. */
+/** The numbers between which the counted requests of one time are; `undefined` where there are none. */
 export async function numbersOf(
   database: Database,
-  hourMs: number,
+  { grainMs, timeMs }: { readonly grainMs: number; readonly timeMs: number },
 ): Promise<{ readonly first: bigint; readonly last: bigint } | undefined> {
   const { rows } = await sql<{ readonly first: bigint | null; readonly last: bigint | null }>`
     select min(first_seq) as first, max(last_seq) as last from usage_rollups
-    where grain_ms = ${BigInt(HOUR_MS)} and view_name = 'outcome' and time_ms = ${BigInt(hourMs)}`.execute(
+    where grain_ms = ${BigInt(grainMs)} and view_name = 'outcome' and time_ms = ${BigInt(timeMs)}`.execute(
     database,
   );
   const { first = null, last = null } = rows[0] ?? {};

@@ -11,12 +11,13 @@ import {
 } from "../../../test/ledger/made-requests.ts";
 import { SEED } from "../../../test/runs.ts";
 import { seededRandom } from "../../../test/upstream/cuts.ts";
-import type { Failpoint, FailpointName } from "../../core/failpoint.ts";
+import { type Failpoint, type FailpointName, noFailpoint } from "../../core/failpoint.ts";
 import type { Database } from "../../db/schema.ts";
 import { createHorizon } from "./horizon.ts";
 import { GROUPINGS, readUsage, USAGE_INTERVALS, type UsageGroup, type UsageQuery } from "./read-usage.ts";
+import { rollUpRecent } from "./recent.ts";
 import { rollUp } from "./roll-up.ts";
-import { DAY_MS, HOUR_MS } from "./views.ts";
+import { DAY_MS, FIVE_MINUTES_MS, HOUR_MS } from "./views.ts";
 
 const SITES: readonly FailpointName[] = [
   "usage.before_rollups",
@@ -24,6 +25,9 @@ const SITES: readonly FailpointName[] = [
   "usage.before_commit",
   "usage.after_commit",
 ];
+
+/** Requests that are counted by five minutes at once. */
+const BATCH = 23;
 
 describeOnEngineOfSuite("usage", (engine) => {
   let place: TestPlace;
@@ -47,7 +51,14 @@ describeOnEngineOfSuite("usage", (engine) => {
   const below = (most: number): number => Math.floor(random() * most);
   const oneOf = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
 
-  const make = (): Made => makeRequest(random);
+  /** Half of them in the last hours, of which usage is kept by five minutes, too. */
+  const make = (): Made => {
+    const made = makeRequest(random);
+    const lateMs = START + DAYS * DAY_MS - below(5 * HOUR_MS);
+    return random() < 0.5
+      ? made
+      : { ...made, endedMs: lateMs, admittedMs: lateMs - below(90_000), firstByteMs: null };
+  };
 
   const insert = async (database: Database, rows: readonly Made[]): Promise<void> => {
     const first = made.length;
@@ -55,14 +66,37 @@ describeOnEngineOfSuite("usage", (engine) => {
     await insertRequests(database, rows, first);
   };
 
-  const step = (database: Database, failpoint?: Failpoint): Promise<boolean> =>
-    rollUp({
-      database,
-      engine: engine.name,
-      horizon: createHorizon(database, engine.name, "requests"),
-      maxRequests: 37,
-      ...(failpoint === undefined ? {} : { failpoint }),
-    });
+  const step = async (database: Database, failpoint: Failpoint = noFailpoint): Promise<boolean> => {
+    const horizon = createHorizon(database, engine.name, "requests");
+    const parts = { database, engine: engine.name, failpoint };
+    const rollUps = [
+      () => rollUp({ ...parts, horizon, maxRequests: 37 }),
+      () => rollUpRecent({ ...parts, maxRequests: BATCH }),
+    ];
+    // In turns, so that each of them dies at every place.
+    if (random() < 0.5) rollUps.reverse();
+    let isMore = false;
+    for (const next of rollUps) isMore = (await next()) || isMore;
+    return isMore;
+  };
+
+  /** Counts all there are by hours, and by five minutes so many at once; absent: as many as the gateway does. */
+  const countAll = async (maxRequests?: number): Promise<void> => {
+    const parts = { database: writes, engine: engine.name };
+    const horizon = createHorizon(writes, engine.name, "requests");
+    while (await rollUp({ ...parts, horizon }));
+    while (await rollUpRecent({ ...parts, ...(maxRequests === undefined ? {} : { maxRequests }) }));
+  };
+
+  /** The times that are kept by five minutes. */
+  const recentTimes = async (): Promise<readonly number[]> => {
+    const rows = await writes
+      .selectFrom("usage_rollups")
+      .select("time_ms")
+      .where("grain_ms", "=", BigInt(FIVE_MINUTES_MS))
+      .execute();
+    return rows.map(({ time_ms }) => Number(time_ms));
+  };
 
   const isAsSummed = async (query: UsageQuery): Promise<void> => {
     const read = (await readUsage(others, engine.name, query)).map(shown);
@@ -71,8 +105,8 @@ describeOnEngineOfSuite("usage", (engine) => {
 
   const aQuery = (): UsageQuery => {
     const moment = (): number => {
-      const ms = START + below(DAYS * DAY_MS);
-      return oneOf([ms, ms - (ms % HOUR_MS), ms - (ms % DAY_MS)]);
+      const ms = START + DAYS * DAY_MS - below(oneOf([DAYS * DAY_MS, 4 * HOUR_MS]));
+      return oneOf([ms, ms - (ms % FIVE_MINUTES_MS), ms - (ms % HOUR_MS), ms - (ms % DAY_MS)]);
     };
     const [fromMs = 0, toMs = 0] = [moment(), moment()].toSorted((one, other) => one - other);
     const { model, account, key, outcome, provider } = oneOf(made);
@@ -132,6 +166,43 @@ describeOnEngineOfSuite("usage", (engine) => {
     // All are counted by now: the rows are needed for parts of hours alone.
     await writes.deleteFrom("requests").execute();
     await isAsSummed(all);
+  });
+
+  test("of the last hours needs no row of a request, wherever in an hour five minutes begin", async () => {
+    await insert(writes, Array.from({ length: 200 }, make));
+    // The newest request is at the end of the last day.
+    await insert(writes, [{ ...make(), endedMs: START + DAYS * DAY_MS - 1 }]);
+    await countAll();
+    // Until enough requests wait, nothing is counted by five minutes.
+    expect(await rollUpRecent({ database: writes, engine: engine.name })).toBe(false);
+    expect(await recentTimes()).toEqual([]);
+    await countAll(67);
+    await writes.deleteFrom("requests").execute();
+    const end = START + DAYS * DAY_MS;
+    for (const minutes of [5, 25, 60, 85, 120, 175]) {
+      const fromMs = end - minutes * 60_000;
+      const query = { interval: "hour", groupBy: oneOf(GROUPINGS), filter: {}, hasDurations: true } as const;
+      await isAsSummed({ ...query, fromMs, toMs: end, isOpen: true });
+      await isAsSummed({ ...query, fromMs, toMs: end - 5 * 60_000, isOpen: false });
+    }
+  });
+
+  test("by five minutes is dropped after three hours, and all of it stays exact", async () => {
+    await insert(writes, Array.from({ length: 100 }, make));
+    await countAll(BATCH);
+    const before = await recentTimes();
+    // A day later.
+    const later = Array.from({ length: 60 }, make).map((row) => ({ ...row, endedMs: row.endedMs + DAY_MS }));
+    await insert(writes, later);
+    await countAll(BATCH);
+    // The rest waits for more.
+    const counted = made.length - (made.length % BATCH);
+    const newest = Math.max(...made.slice(0, counted).map(({ endedMs }) => endedMs));
+    const kept = await recentTimes();
+    expect(before.some((time) => time < newest - 4 * HOUR_MS)).toBe(true);
+    expect(kept.length).toBeGreaterThan(0);
+    expect(kept.filter((time) => time < newest - 3 * HOUR_MS - FIVE_MINUTES_MS)).toEqual([]);
+    for (let i = 0; i < 10; i += 1) await isAsSummed(aQuery());
   });
 
   if (engine.name === "postgres")

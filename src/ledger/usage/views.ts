@@ -6,11 +6,12 @@ export type Dimension = keyof Names;
 /** Every one of them. */
 export const DIMENSIONS = ["model", "provider", "account", "key", "outcome"] as const satisfies Dimension[];
 
-/** How long the times are that usage is kept by. */
+/** How long the times are that usage is kept by; by five minutes only that of the last hours is (`recent.ts`). */
+export const FIVE_MINUTES_MS = 5 * 60 * 1000;
 export const HOUR_MS = 60 * 60 * 1000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** The same by their names. */
+/** Those by which usage can be asked for. */
 export const INTERVALS_MS = { hour: HOUR_MS, day: DAY_MS } as const;
 
 /** A part of the names, and the times by which usage is kept under them. */
@@ -25,11 +26,11 @@ interface ViewForm {
  * an hour has few requests.
  */
 export const VIEWS = {
-  outcome: { has: ["outcome"], grains: [HOUR_MS, DAY_MS] },
-  route: { has: ["model", "provider"], grains: [HOUR_MS, DAY_MS] },
+  outcome: { has: ["outcome"], grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS] },
+  route: { has: ["model", "provider"], grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS] },
   account: { has: ["account"], grains: [DAY_MS] },
   key: { has: ["account", "key"], grains: [DAY_MS] },
-  full: { has: DIMENSIONS, grains: [HOUR_MS, DAY_MS] },
+  full: { has: DIMENSIONS, grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS] },
 } as const satisfies Readonly<Record<string, ViewForm>>;
 
 export type View = keyof typeof VIEWS;
@@ -57,7 +58,7 @@ export function namesIn(view: View, all: Names): Names {
   };
 }
 
-/** When the hour or the day of a moment begins. */
+/** When the five minutes, the hour or the day of a moment begin. */
 export function startOf(grainMs: number, ms: number): number {
   return Math.floor(ms / grainMs) * grainMs;
 }

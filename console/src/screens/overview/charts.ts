@@ -1,12 +1,6 @@
 import type { Series } from "../../design/chart.tsx";
 import { MOST_SERIES, REST } from "../../design/series.ts";
-import type { TimeRange } from "../../shell/range.ts";
-
-/** How many seconds each step of a chart has. */
-export const STEP_SEC = { hour: 3_600, day: 86_400 } as const;
-
-/** A step of a chart. */
-export type Step = keyof typeof STEP_SEC;
+import { type Step, STEP_SEC, type TimeRange } from "../../shell/range.ts";
 
 /** The range from the beginning of its first step on, which is then drawn whole. */
 export function wholeSteps({ from, to }: TimeRange, step: Step): TimeRange {

@@ -1,7 +1,6 @@
 import { hashKey, queryOptions } from "@tanstack/solid-query";
 import { read } from "../../api/client.ts";
-import type { TimeRange } from "../../shell/range.ts";
-import { type Step, STEP_SEC } from "./charts.ts";
+import { FIVE_MINUTES, lengthOf, type Step, STEP_SEC, type TimeRange } from "../../shell/range.ts";
 import type { UsageQuery } from "./types.ts";
 
 /** How often what is live is read anew while the page is visible. */
@@ -32,9 +31,13 @@ export function keepRows(query: RangeQuery) {
 }
 
 /** How far the ends of a named range move at once, in seconds. */
-function mostMoved({ from, to, interval = "all" }: RangeQuery): number {
-  // The period before a named range begins with an hour: up to two hours later than it began a minute ago.
-  return interval === "all" ? Math.min(2 * STEP_SEC.hour, (to - from) / 10) : STEP_SEC[interval];
+function mostMoved({ interval = "all", ...range }: RangeQuery): number {
+  if (interval !== "all") return STEP_SEC[interval];
+  // The period before a named range begins with an hour, that before the last hour with five minutes: it begins up to
+  // twice as much later than it began a minute ago.
+  return lengthOf(range) < 2 * STEP_SEC.hour
+    ? 2 * FIVE_MINUTES
+    : Math.min(2 * STEP_SEC.hour, lengthOf(range) / 10);
 }
 
 /** The usage of a range. */

@@ -6,6 +6,7 @@ import { openForFigures } from "../../../db/sqlite-file.ts";
 import { writeRefusals } from "../../../ledger/refusals.ts";
 import { createHorizon, type Horizon } from "../../../ledger/usage/horizon.ts";
 import { noteLedgerHours } from "../../../ledger/usage/ledger-hours.ts";
+import { rollUpRecent } from "../../../ledger/usage/recent.ts";
 import { readUsage } from "../../../ledger/usage/read-usage.ts";
 import { rollUp } from "../../../ledger/usage/roll-up.ts";
 import { usageText } from "../usage-text.ts";
@@ -31,6 +32,7 @@ export function openWork(place: ThreadPlace): (work: AdminWork) => Promise<Admin
     }
     const isMore = [
       await rollUp({ ...figures, engine, horizon: figures.requests }),
+      await rollUpRecent({ ...figures, engine }),
       await noteLedgerHours({ ...figures, engine, horizon: figures.entries }),
     ];
     return { more: isMore.includes(true) };

@@ -31,6 +31,8 @@ export interface MediaCosts {
   /** The amounts follow from an assumed number of tokens. */
   readonly isAbout: boolean;
   readonly beside: (typeof COSTS_BESIDE)[number] | undefined;
+  /** A longer video with references is refused; absent where none is. */
+  readonly mostSecWithReferences?: number;
   readonly costs: readonly MediaCost[];
 }
 
@@ -40,7 +42,7 @@ export function mediaCosts(model: MediaPageModel): MediaCosts {
 }
 
 function videoCosts(model: MediaPageModel): MediaCosts {
-  const { inputVideoSec, mostSecWithReferences = Infinity, outputTokens } = model.media;
+  const { inputVideoSec, mostSecWithReferences, outputTokens } = model.media;
   const rules = Object.values(model.prices).flat();
   const countsVideos = inputVideoSec > 0 || rules.some(({ when }) => when.hasVideo !== undefined);
   const withVideo = countsVideos ? [false, true] : [null];
@@ -49,7 +51,7 @@ function videoCosts(model: MediaPageModel): MediaCosts {
       withVideo.flatMap((hasVideo) => {
         const durationSec = Number(duration);
         // Admission refuses a longer video with references.
-        if (hasVideo === true && durationSec > mostSecWithReferences) return [];
+        if (hasVideo === true && durationSec > (mostSecWithReferences ?? Infinity)) return [];
         const facts = { resolution, ...(hasVideo === null ? {} : { hasVideo }) };
         const tokens = tokensFor(outputTokens, facts);
         const costFor = (seconds: number): MicroCredits =>
@@ -62,7 +64,14 @@ function videoCosts(model: MediaPageModel): MediaCosts {
     ),
   );
   const isAbout = model.prices.second === undefined;
-  return { per: "video", images: undefined, isAbout, beside: undefined, costs };
+  return {
+    per: "video",
+    images: undefined,
+    isAbout,
+    beside: undefined,
+    ...(mostSecWithReferences === undefined ? {} : { mostSecWithReferences }),
+    costs,
+  };
 }
 
 function imageCosts(model: MediaPageModel): MediaCosts {

@@ -214,6 +214,12 @@ describe("a developer's session", () => {
     expect(all.length).toBe(3);
     const { json } = await developer.ask("GET", "/requests");
     expect(json.data.map((row: Json) => [row.key_id, row.cost])).toEqual([[gateway.keyId, null]]);
+    const one = (await developer.ask("GET", `/requests/${json.data[0].id}`)).json;
+    for (const { attempts } of [json.data[0], one])
+      expect(attempts.map((attempt: Json) => attempt.upstream_id)).toEqual([null]);
+    const mistyped = await developer.ask("GET", "/requests?provider=opnai");
+    expect([mistyped.status, mistyped.json.error.param]).toEqual([400, "provider"]);
+    expect(mistyped.json.error.message).not.toContain("openai");
     const ledger = await developer.ask("GET", `/accounts/${gateway.accountId}/ledger`);
     expect(ledger.json.data.map((row: Json) => row.request_id)).toEqual([json.data[0].id]);
     const whole = await operator.ask("GET", `/accounts/${gateway.accountId}/ledger`);

@@ -6521,7 +6521,8 @@ export interface operations {
                             flags: string[];
                             attempts: {
                                 provider: string;
-                                upstream_id: string;
+                                /** @description What the provider calls the model; null in a session by an API key */
+                                upstream_id: string | null;
                                 /** @description Unix time in seconds, to the millisecond */
                                 sent_at: number;
                                 status: number | null;
@@ -6632,7 +6633,8 @@ export interface operations {
                         flags: string[];
                         attempts: {
                             provider: string;
-                            upstream_id: string;
+                            /** @description What the provider calls the model; null in a session by an API key */
+                            upstream_id: string | null;
                             /** @description Unix time in seconds, to the millisecond */
                             sent_at: number;
                             status: number | null;
@@ -7310,6 +7312,8 @@ export interface operations {
                                 is_about: boolean;
                                 /** @description What is charged beside the amounts, by its tokens */
                                 beside: ("input" | "input_and_reasoning") | null;
+                                /** @description A longer video with references is refused; null where none is */
+                                most_seconds_with_references: number | null;
                                 costs: {
                                     /** @description The job has all of these values; other parameters do not change the cost */
                                     parameters: {

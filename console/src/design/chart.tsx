@@ -36,8 +36,7 @@ export function TimeChart(props: {
     const byName = coloursOf(
       props.series.filter(({ colour }) => colour === undefined).map(({ name }) => name),
     );
-    let at = 0;
-    return props.series.map(({ colour }) => colour ?? byName[at++] ?? "");
+    return props.series.map(({ name, colour }) => colour ?? byName.get(name) ?? "");
   });
   const draw = (): uPlot => {
     const style = getComputedStyle(document.documentElement);

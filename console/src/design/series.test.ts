@@ -1,39 +1,42 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { colourIn, withoutNeighbour, coloursOf, MOST_SERIES, REST } from "./series.ts";
+import { coloursOf, MOST_COLOURS, MOST_SERIES, REST, withoutNeighbour } from "./series.ts";
 
-test("a thing of a list keeps its colour, whatever stands beside it and in whichever order charts are drawn", () => {
-  const list = Array.from({ length: 3 * MOST_SERIES }, (_, at) => `vendor/model-${at}`);
-  const colours = list.map((name) => colourIn(list, name));
-  expect(new Set(colours).size).toBe(list.length);
-  expect(list.toReversed().map((name) => colourIn(list, name))).toEqual(colours.toReversed());
+const NAMES = Array.from({ length: MOST_COLOURS }, (_, at) => `vendor/model-${at}`);
+
+test("the same names have the same colours, in whichever order they come and whatever was drawn before", () => {
+  const colours = coloursOf(NAMES, MOST_COLOURS);
+  coloursOf(["z", "y", "x"], MOST_COLOURS);
+  expect(coloursOf(NAMES.toReversed(), MOST_COLOURS)).toEqual(colours);
 });
 
-test("a thing that the list has no more has a colour by its name", () => {
-  expect(colourIn(["a"], "gone")).toBe(colourIn(["a", "b"], "gone"));
-  expect(colourIn(["a"], REST)).toBe("var(--series-rest)");
+test("a thing keeps its colour when others come, but for one that has it already", () => {
+  const few = NAMES.slice(0, 8);
+  const before = coloursOf(few, MOST_COLOURS);
+  for (const more of NAMES.slice(8)) {
+    const after = coloursOf([...few, more], MOST_COLOURS);
+    const others = few.filter((name) => after.get(name) !== before.get(name));
+    // The new one has the colour that the first of them had.
+    if (others.length > 0) expect([...before.values()]).toContain(after.get(more) ?? "");
+  }
 });
 
-test("a chart without a list gives the same names the same colours", () => {
-  coloursOf(["z", "y", "x"]);
-  expect(coloursOf(["a", "b"])).toEqual(coloursOf(["a", "b"]));
-});
-
-test("each colour of a list is a token", async () => {
+test("each colour is a token", async () => {
   const tokens = await Bun.file(join(import.meta.dirname, "tokens.css")).text();
-  const list = Array.from({ length: 3 * MOST_SERIES }, (_, at) => `${at}`);
-  for (const name of list) expect(tokens).toContain(`--${colourIn(list, name).slice(6, -1)}:`);
+  for (const colour of coloursOf(NAMES, MOST_COLOURS).values())
+    expect(tokens).toContain(`--${colour.slice(6, -1)}:`);
 });
 
 test("no two things of a chart have one colour", () => {
-  const names = Array.from({ length: 3 * MOST_SERIES }, (_, at) => `thing ${at}`);
-  coloursOf(names);
-  const some = names.filter((_, at) => at % 3 === 0);
-  expect(new Set(coloursOf(some)).size).toBe(MOST_SERIES);
+  const of = (names: readonly string[], most: number) =>
+    names.map((name) => coloursOf(names, most).get(name));
+  expect(new Set(of(NAMES, MOST_COLOURS)).size).toBe(MOST_COLOURS);
+  const some = NAMES.filter((_, at) => at % 3 === 0);
+  expect(new Set(of(some, MOST_SERIES)).size).toBe(MOST_SERIES);
 });
 
 test("what is left over has a colour of its own", () => {
-  expect(coloursOf(["a", REST]).at(-1)).toBe("var(--series-rest)");
+  expect(coloursOf(["a", REST]).get(REST)).toBe("var(--series-rest)");
 });
 
 test("values without a neighbour are points, and no others", () => {

@@ -4,33 +4,25 @@ export const MOST_SERIES = 7;
 /** The series that has what is left over. */
 export const REST = "others";
 
-/** How many colours there are for the things of a list, in three tones of each series' colour. */
-const COLOURS = 3 * MOST_SERIES;
+/** How many colours there are for the things of several charts, in three tones of each series' colour. */
+export const MOST_COLOURS = 3 * MOST_SERIES;
 
 /**
- * The colour of a thing by its place in `list`, so that it is the same in every chart that knows the list; a thing that
- * the list has no more takes one by its name.
+ * A colour for each of these names, which are those of one chart, or of all charts of a page. A name has the same one
+ * whatever else there is, unless another of them has it: then the later one in the alphabet takes the next that is free.
  */
-export function colourIn(list: readonly string[], name: string): string {
-  if (name === REST) return "var(--series-rest)";
-  const place = list.indexOf(name);
-  return `var(--series-${((place < 0 ? hashOf(name) : place) % COLOURS) + 1})`;
-}
-
-/**
- * Colours of the things that one chart shows, by their names alone. Where another of the chart has a thing's colour
- * already, it takes the next that is free.
- */
-export function coloursOf(names: readonly string[]): readonly string[] {
+export function coloursOf(names: Iterable<string>, most = MOST_SERIES): ReadonlyMap<string, string> {
   const taken = new Set<number>();
-  return names.map((name) => {
-    if (name === REST) return "var(--series-rest)";
-    const own = hashOf(name) % MOST_SERIES;
-    const free = Array.from({ length: MOST_SERIES }, (_, step) => (own + step) % MOST_SERIES);
-    const colour = free.find((each) => !taken.has(each)) ?? own;
+  const colours = new Map<string, string>([[REST, "var(--series-rest)"]]);
+  for (const name of [...new Set(names)].toSorted()) {
+    if (name === REST) continue;
+    if (taken.size === most) taken.clear();
+    let colour = hashOf(name) % most;
+    while (taken.has(colour)) colour = (colour + 1) % most;
     taken.add(colour);
-    return `var(--series-${colour + 1})`;
-  });
+    colours.set(name, `var(--series-${colour + 1})`);
+  }
+  return colours;
 }
 
 /** FNV-1a. */

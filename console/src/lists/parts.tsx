@@ -176,9 +176,18 @@ export function IdLink(props: {
 /** An account or a key: its name, which leads to its page where the reader may see it. */
 export function OwnerLink(props: { readonly id: string; readonly to: "/accounts/$id" | "/keys/$id" }) {
   const { nameOf } = useNames();
+  return <NamedLink id={props.id} to={props.to} name={nameOf(props.id)} />;
+}
+
+/** The same where the name is known: a table reads the names once, not in each of its rows. */
+export function NamedLink(props: {
+  readonly id: string;
+  readonly to: "/accounts/$id" | "/keys/$id";
+  readonly name: string | undefined;
+}) {
   return (
     <Show
-      when={nameOf(props.id)}
+      when={props.name}
       fallback={
         <span class={styles.id} title={props.id}>
           {shortId(props.id)}

@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/solid-query";
+import { useInfiniteQuery } from "@tanstack/solid-query";
 import { createMemo } from "solid-js";
 
 /** A page of a list of the API. */
@@ -8,7 +8,7 @@ export interface ListPage<Row> {
 }
 
 interface PagesOptions<Row> {
-  /** What the list shows, by what it is kept. */
+  /** What the list shows, by what it is kept: no row of another list stands in its place while it is read. */
   readonly key: readonly unknown[];
   readonly read: (after: string | undefined, signal: AbortSignal) => Promise<ListPage<Row>>;
   /** How often it is read anew while the page can be seen. */
@@ -31,7 +31,6 @@ export function usePages<Row extends { readonly id: string }>(options: () => Pag
         read(pageParam, signal),
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }: ListPage<Row>) => next ?? undefined,
-      placeholderData: keepPreviousData,
       // Rows that are read again stay the elements that they were.
       reconcile: "id",
       refetchInterval: ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>

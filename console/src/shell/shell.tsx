@@ -1,9 +1,9 @@
+import { modelsQuery } from "../api/models.ts";
 import { useQuery, useQueryClient } from "@tanstack/solid-query";
 import { Link, Outlet, useLocation } from "@tanstack/solid-router";
 import LogOut from "lucide-solid/icons/log-out";
 import Search from "lucide-solid/icons/search";
 import { createMemo, createSignal, For, Show } from "solid-js";
-import { read } from "../api/client.ts";
 import { closeSignOutNote, type Session, signOut, whySignedIn } from "../api/session.ts";
 import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
@@ -29,11 +29,7 @@ export function Shell(props: { readonly session: Session }) {
   const mayOpen = (path: string): boolean => props.session.role === "operator" || !isForOperators(path);
   const places = () => PLACES.filter(({ to }) => mayOpen(to));
   const further = createMemo(() => furtherOf(places()));
-  const models = useQuery(() => ({
-    queryKey: ["models"],
-    queryFn: ({ signal }: { signal: AbortSignal }) => read("/api/v1/models", { signal }),
-    enabled: isFinding(),
-  }));
+  const models = useQuery(() => ({ ...modelsQuery, enabled: isFinding() }));
   const commands = createMemo((): readonly Command[] => [
     ...places().map(({ name, to }) => ({ name, hint: "page", to })),
     ...(models.data?.data ?? []).map(({ id }) => ({

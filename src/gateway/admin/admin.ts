@@ -16,7 +16,7 @@ import { notFound } from "./views.ts";
 /** The operator's use cases: accounts, credit and keys; requests, tasks and the audit. */
 export interface Admin extends AccountAdmin, KeyAdmin {
   /** Paid requests that have ended, newest first, as JSON of a page; without what the operator owes where it is hidden. */
-  requests(filter: RequestFilter, page: PageRequest, hidesCost?: boolean): Promise<Uint8Array>;
+  requests(filter: RequestFilter, page: PageRequest, isOwner?: boolean): Promise<Uint8Array>;
   /** One of them. */
   request(id: string): Promise<RequestDetail>;
   /** Tasks, newest first, as JSON of a page. */
@@ -64,8 +64,8 @@ export function createAdmin(parts: AdminParts): Admin {
       await filtered(filter, async () => undefined);
       return keys.keys(filter, page);
     },
-    requests: (filter, page, hidesCost = false) =>
-      filtered(filter, () => thread.list("requests", { filter, page, hidesCost })),
+    requests: (filter, page, isOwner = false) =>
+      filtered(filter, () => thread.list("requests", { filter, page, isOwner })),
     async request(id) {
       const found = await read(() => readRequest(database, id));
       if (found === undefined) throw notFound("request", id);

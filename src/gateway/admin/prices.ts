@@ -26,6 +26,7 @@ export interface JobCosts {
   readonly per: MediaCosts["per"];
   readonly is_about: boolean;
   readonly beside: MediaCosts["beside"] | null;
+  readonly most_seconds_with_references: number | null;
   readonly costs: readonly {
     readonly parameters: Readonly<Record<string, string>>;
     readonly with_video: boolean | null;
@@ -58,11 +59,12 @@ function isMedia(model: Model): model is MediaPageModel {
 }
 
 function jobCosts(model: MediaPageModel): JobCosts {
-  const { per, isAbout, beside, costs } = mediaCosts(model);
+  const { per, isAbout, beside, mostSecWithReferences, costs } = mediaCosts(model);
   return {
     per,
     is_about: isAbout,
     beside: beside ?? null,
+    most_seconds_with_references: mostSecWithReferences ?? null,
     costs: costs.map(({ parameters, hasVideo, least, most }) => ({
       parameters,
       with_video: hasVideo,

@@ -35,7 +35,8 @@ export interface RequestView {
 /** One call to a provider. */
 export interface AttemptView {
   readonly provider: string;
-  readonly upstream_id: string;
+  /** What the provider calls the model; null where the reader may not know. */
+  readonly upstream_id: string | null;
   readonly sent_at: number;
   readonly status: number | null;
 }
@@ -45,15 +46,15 @@ export interface RequestFilter extends Named, TimeRange {
   readonly id?: string;
 }
 
-/** Paid requests, newest first. What they cost the operator may be left out. */
+/** Paid requests, newest first. What is the operator's alone may be left out. */
 export async function listRequests(
   database: Database,
   engine: Engine,
   {
     filter,
     page: { after, limit },
-    hidesCost,
-  }: { readonly filter: RequestFilter; readonly page: PageRequest; readonly hidesCost: boolean },
+    isOwner,
+  }: { readonly filter: RequestFilter; readonly page: PageRequest; readonly isOwner: boolean },
 ): Promise<Page<RequestView>> {
   const { id, account_id: account, key_id: key, fromMs, toMs, ...names } = filter;
   const wanted = {
@@ -66,8 +67,17 @@ export async function listRequests(
       : await requestOf(database, wanted, id);
   return toPage(rows, limit, (row) => {
     const view = requestView(row);
-    return hidesCost ? { ...view, cost: null } : view;
+    return isOwner ? forOwner(view) : view;
   });
+}
+
+/**
+ * A request as the holder of its key may see it: without what the operator owes for it, and without which model of a
+ * provider stands behind the one that was asked for.
+ */
+export function forOwner<View extends RequestView>(view: View): View {
+  const attempts = view.attempts.map((attempt) => ({ ...attempt, upstream_id: null }));
+  return { ...view, cost: null, attempts };
 }
 
 type RequestRow = { readonly [Column in keyof RequestsTable]: RequestsTable[Column] } & {

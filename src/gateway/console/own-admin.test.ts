@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Caller } from "../../core/caller.ts";
 import type { Admin } from "../admin/admin.ts";
+import { unknown } from "../admin/filters.ts";
 import type { Operations } from "../admin/operations.ts";
 import { ownAdmin, ownOperations } from "./own-admin.ts";
 
@@ -10,7 +11,12 @@ const refusalOf = (promise: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (error: unknown) => error,
   );
-const of = (key_id: string) => ({ key_id, cost: 5, ledger: [{ id: "e", balance_after: 9 }] });
+const of = (key_id: string) => ({
+  key_id,
+  cost: 5,
+  attempts: [{ provider: "p", upstream_id: "secret/model", sent_at: 1, status: 200 }],
+  ledger: [{ id: "e", balance_after: 9 }],
+});
 
 const operations = {
   task: async (id: string) => of(id),
@@ -27,7 +33,7 @@ test("a developer sees tasks of the own key alone, and no other operation", asyn
     expect(await refusalOf(refused)).toMatchObject({ status: 403, code: "operator_only" });
 });
 
-test("a developer sees requests of the own key alone, and not what the operator owes for them", async () => {
+test("a developer sees requests of the own key alone, and neither what the operator owes for them nor whose model it was", async () => {
   const asked: unknown[] = [];
   const admin = {
     request: async (id: string) => of(id),
@@ -37,6 +43,7 @@ test("a developer sees requests of the own key alone, and not what the operator 
   expect(await own.request("key_own")).toMatchObject({
     key_id: "key_own",
     cost: null,
+    attempts: [{ provider: "p", upstream_id: null, sent_at: 1, status: 200 }],
     ledger: [{ id: "e", balance_after: null }],
   });
   expect(await refusalOf(own.request("key_other"))).toMatchObject({ status: 404 });
@@ -51,4 +58,23 @@ test("a developer sees requests of the own key alone, and not what the operator 
   ]);
   const theirs = own.usage({ interval: "day", groupBy: "none", filter: { key_id: "key_other" } });
   expect(await refusalOf(theirs)).toMatchObject({ status: 400, param: "key_id" });
+});
+
+test("a developer's mistyped provider is a 400 that names none of the operator's", async () => {
+  const refuse = async () => {
+    throw unknown("provider", "opnai", ["openai", "secret-reseller"]);
+  };
+  const admin = { requests: refuse, tasks: refuse, usage: refuse } as unknown as Admin;
+  const own = ownAdmin(admin, caller);
+  const [filter, page] = [{ provider: "opnai" }, { limit: 1, after: undefined }];
+  const asked = [
+    own.requests(filter, page),
+    own.tasks(filter, page),
+    own.usage({ interval: "day", groupBy: "none", filter }),
+  ];
+  for (const refusal of await Promise.all(asked.map(refusalOf))) {
+    expect(refusal).toMatchObject({ status: 400, param: "provider" });
+    expect(String(refusal)).toContain('"opnai"');
+    expect(String(refusal)).not.toContain("secret-reseller");
+  }
 });

@@ -3,6 +3,8 @@ import { GatewayError, quoted } from "../../core/errors.ts";
 import type { Admin } from "../admin/admin.ts";
 import type { Operations } from "../admin/operations.ts";
 import { withoutBalance } from "../admin/entries.ts";
+import { unknown } from "../admin/filters.ts";
+import { forOwner } from "../admin/requests.ts";
 import { notFound } from "../admin/views.ts";
 import type { Tasks } from "../../tasks/tasks.ts";
 
@@ -19,14 +21,17 @@ export function ownAdmin(admin: Admin, { keyId, accountId }: Caller): Admin {
   };
   return {
     ...allRefused(admin),
-    requests: async (filter, page) => admin.requests(own(filter), page, true),
+    requests: async (filter, page) => withoutProviders(filter, () => admin.requests(own(filter), page, true)),
     async request(id) {
       const found = await admin.request(id);
       if (found.key_id !== keyId) throw notFound("request", id);
-      return { ...found, cost: null, ledger: found.ledger.map(withoutBalance) };
+      return { ...forOwner(found), ledger: found.ledger.map(withoutBalance) };
     },
-    tasks: async (filter, page) => admin.tasks(own(filter), page),
-    usage: async (request) => admin.usage({ ...request, filter: own(request.filter), hidesCost: true }),
+    tasks: async (filter, page) => withoutProviders(filter, () => admin.tasks(own(filter), page)),
+    usage: async (request) =>
+      withoutProviders(request.filter, () =>
+        admin.usage({ ...request, filter: own(request.filter), hidesCost: true }),
+      ),
     async ledger(id, range, page) {
       if (id !== accountId) throw notFound("account", id);
       return admin.ledger(id, range, page, keyId);
@@ -72,6 +77,19 @@ function allRefused<UseCases extends object>(
 interface OwnerFilter {
   readonly key_id?: string;
   readonly account_id?: string;
+}
+
+/** The answer; the 400 for a provider that there is not names none of those that the operator has. */
+async function withoutProviders<Answer>(
+  { provider }: { readonly provider?: string },
+  answer: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (provider === undefined || !(error instanceof GatewayError) || error.param !== "provider") throw error;
+    throw unknown("provider", provider, "provider");
+  }
 }
 
 function onlyOwn(param: string, given: string | undefined, own: string): void {

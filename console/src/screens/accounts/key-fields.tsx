@@ -1,6 +1,6 @@
+import { modelsQuery } from "../../api/models.ts";
 import { useQuery } from "@tanstack/solid-query";
 import { createMemo, createSignal, For, Show } from "solid-js";
-import { read } from "../../api/client.ts";
 import { SelectField, TextField } from "../../design/field.tsx";
 import { known } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
@@ -112,10 +112,7 @@ function ModelChoice(props: {
   readonly onChange: (chosen: readonly string[]) => void;
 }) {
   const [text, setText] = createSignal("");
-  const models = useQuery(() => ({
-    queryKey: ["models"],
-    queryFn: ({ signal }: { signal: AbortSignal }) => read("/api/v1/models", { signal }),
-  }));
+  const models = useQuery(() => modelsQuery);
   // A chosen model that is no longer served can still be taken out.
   const all = createMemo(() =>
     [...new Set([...props.chosen, ...(known(models)?.data ?? []).map(({ id }) => id)])].toSorted(),

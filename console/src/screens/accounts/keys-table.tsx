@@ -11,7 +11,7 @@ import { compact } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import { useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
-import { ListEnd, OwnerLink, WordBadge } from "../../lists/parts.tsx";
+import { ListEnd, NamedLink, WordBadge } from "../../lists/parts.tsx";
 import { useRange } from "../../shell/use-range.ts";
 import styles from "./accounts.module.css";
 import { KEY_WORDS, keyState } from "./keys.ts";
@@ -167,7 +167,7 @@ function columnsOf(
     {
       title: "Account",
       order: "account",
-      cell: (key) => <OwnerLink to="/accounts/$id" id={key.account_id} />,
+      cell: (key) => <NamedLink to="/accounts/$id" id={key.account_id} name={nameOf(key.account_id)} />,
       text: ({ account_id }) => nameOf(account_id) ?? account_id,
     },
     {

@@ -21,7 +21,8 @@ import { Calculator } from "./calculator.tsx";
 import styles from "./models.module.css";
 import { type Section, sectionsOf } from "./page-text.ts";
 import { type Parameter, parametersOf } from "./parameters.ts";
-import { docsPath, docsQuery, type Model, modelsQuery, pricesQuery } from "./reads.ts";
+import { modelsQuery } from "../../api/models.ts";
+import { docsPath, docsQuery, type Model, pricesQuery } from "./reads.ts";
 import type { MODEL_SEARCH } from "./search.ts";
 import { formatName, PLAYGROUNDS } from "./words.ts";
 

@@ -15,7 +15,8 @@ import { useListSearch } from "../../lists/use-search.ts";
 import { isChosen } from "./filter.ts";
 import styles from "./models.module.css";
 import { isConditional, leadingPrice, plainPrice, type PriceRow, whenOf } from "./prices.ts";
-import { type Model, modelsQuery, pricesQuery } from "./reads.ts";
+import { modelsQuery } from "../../api/models.ts";
+import { type Model, pricesQuery } from "./reads.ts";
 import type { MODELS_SEARCH } from "./search.ts";
 import { FORMAT_NAMES, formatName } from "./words.ts";
 

@@ -5,12 +5,6 @@ import { type PriceRow, rowsOf } from "./prices.ts";
 /** A model. */
 export type Model = Entry<"/api/v1/models">;
 
-/** The models that are served. */
-export const modelsQuery = queryOptions({
-  queryKey: ["models"],
-  queryFn: ({ signal }) => read("/api/v1/models", { signal }),
-});
-
 /** The address of a model's page for language models, below the gateway that serves the console. */
 export function docsPath(unique: string): string {
   return `/docs/${unique.split("/").map(encodeURIComponent).join("/")}/llms.txt`;

@@ -8,8 +8,7 @@ import { classes } from "../../design/classes.ts";
 import { axisCredits, credits } from "../../format/money.ts";
 import { compact, duration } from "../../format/numbers.ts";
 import type { Step, TimeRange } from "../../shell/range.ts";
-import { useModelColours } from "../models/colours.ts";
-import { groupSeries, lineOf, stepsOf, wholeSteps } from "./charts.ts";
+import { colouredModels, groupSeries, lineOf, stepsOf, wholeSteps } from "./charts.ts";
 import styles from "./overview.module.css";
 import type { Usage, UsageOf } from "./types.ts";
 import { CHART_MS, refusalsQuery, usageQuery } from "./reads.ts";
@@ -51,22 +50,17 @@ function ModelChart(
   },
 ) {
   const usage = useQuery(() => usageByStep(props, "model"));
-  const { models, coloured } = useModelColours();
   const times = createMemo(() => stepsOf(props.range, props.step));
-  const series = createMemo(() =>
-    coloured(
-      groupSeries(
-        (known(usage)?.data ?? []).map((row) => ({
-          time: row.time,
-          group: row.group,
-          value: props.measure(row),
-        })),
-        times(),
-      ),
-    ),
-  );
+  const series = createMemo(() => {
+    const points = (known(usage)?.data ?? []).map((row) => ({
+      time: row.time,
+      group: row.group,
+      value: props.measure(row),
+    }));
+    return colouredModels(groupSeries(points, times()), points);
+  });
   return (
-    <ChartPanel {...props} of={models.isPending ? models : usage} series={series()} isStacked>
+    <ChartPanel {...props} of={usage} series={series()} isStacked>
       The chart shows which models were called.
     </ChartPanel>
   );

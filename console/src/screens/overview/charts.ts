@@ -1,5 +1,5 @@
 import type { Series } from "../../design/chart.tsx";
-import { MOST_SERIES, REST } from "../../design/series.ts";
+import { coloursOf, MOST_COLOURS, MOST_SERIES, REST } from "../../design/series.ts";
 import { type Step, STEP_SEC, type TimeRange } from "../../shell/range.ts";
 
 /** The range from the beginning of its first step on, which is then drawn whole. */
@@ -19,6 +19,21 @@ export interface Point {
   readonly time: number;
   readonly group: string | null;
   readonly value: number;
+}
+
+/**
+ * Gives series of models their colours. `points` are of all models that were used in the range, so that each has one colour
+ * in all charts of a page, whichever of them a chart shows.
+ */
+export function colouredModels(
+  series: readonly Series[],
+  points: readonly Pick<Point, "group">[],
+): readonly Series[] {
+  const colours = coloursOf(
+    points.map(({ group }) => nameOf(group)),
+    MOST_COLOURS,
+  );
+  return series.map((one) => ({ ...one, colour: colours.get(one.name) ?? "" }));
 }
 
 /** A series for each group, the largest first; groups that have no colour of their own are one, the last. */

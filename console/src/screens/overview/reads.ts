@@ -1,5 +1,6 @@
 import { hashKey, queryOptions } from "@tanstack/solid-query";
 import { read } from "../../api/client.ts";
+import { whole } from "../../api/whole.ts";
 import { FIVE_MINUTES, lengthOf, type Step, STEP_SEC, type TimeRange } from "../../shell/range.ts";
 import type { UsageQuery } from "./types.ts";
 
@@ -45,6 +46,7 @@ export function usageQuery(query: UsageQuery, everyMs: number) {
   return queryOptions({
     queryKey: ["usage", query],
     queryFn: ({ signal }) => read("/admin/v1/usage", { query, signal }),
+    select: whole,
     placeholderData: keepRows(query),
     refetchInterval: everyMs,
   });
@@ -56,6 +58,7 @@ export function refusalsQuery({ from, to }: TimeRange, interval: Step | "all") {
   return queryOptions({
     queryKey: ["refusals", "counts", query],
     queryFn: ({ signal }) => read("/admin/v1/refusals/counts", { query, signal }),
+    select: whole,
     placeholderData: keepRows(query),
     refetchInterval: CHART_MS[interval === "all" ? "hour" : interval],
   });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { JobCosts } from "../models/reads.ts";
-import { estimate, type Estimate } from "./media-price.ts";
+import { estimate, type Estimate, refusalOf } from "./media-price.ts";
 
 type Cost = JobCosts["costs"][number];
 
@@ -19,12 +19,25 @@ const exactly = (credits: number): Estimate => ({
   why: undefined,
 });
 
-const EACH: JobCosts = { per: "image", is_about: false, beside: null, costs: [cost({}, 350)] };
-const FOUR: JobCosts = { per: "request", is_about: false, beside: null, costs: [cost({}, 1_000)] };
+const EACH: JobCosts = {
+  per: "image",
+  is_about: false,
+  beside: null,
+  most_seconds_with_references: null,
+  costs: [cost({}, 350)],
+};
+const FOUR: JobCosts = {
+  per: "request",
+  is_about: false,
+  beside: null,
+  most_seconds_with_references: null,
+  costs: [cost({}, 1_000)],
+};
 const BY_QUALITY: JobCosts = {
   per: "image",
   is_about: true,
   beside: "input",
+  most_seconds_with_references: null,
   costs: [
     cost({ size: "1024*1024", quality: "low" }, 58.8),
     cost({ size: "1024*1024", quality: "high" }, 2_107.2),
@@ -36,12 +49,14 @@ const BY_RESOLUTION: JobCosts = {
   per: "image",
   is_about: false,
   beside: "input_and_reasoning",
+  most_seconds_with_references: null,
   costs: [cost({ image_size: "1K" }, 1_200), cost({ image_size: "4K" }, 2_400)],
 };
 const BY_SECOND: JobCosts = {
   per: "video",
   is_about: false,
   beside: null,
+  most_seconds_with_references: null,
   costs: [
     cost({ resolution: "720p", duration: "5" }, 5_000),
     cost({ resolution: "1080p", duration: "10" }, 15_000),
@@ -52,6 +67,7 @@ const BY_TOKEN: JobCosts = {
   per: "video",
   is_about: true,
   beside: null,
+  most_seconds_with_references: null,
   costs: [
     cost({ resolution: "720p", duration: "5" }, 7_560, false),
     cost({ resolution: "720p", duration: "5" }, [4_644, 18_576], true),
@@ -64,6 +80,7 @@ const WITH_SECONDS: JobCosts = {
   per: "video",
   is_about: false,
   beside: null,
+  most_seconds_with_references: 10,
   costs: [
     cost({ resolution: "720p", duration: "5" }, 5_000, false),
     cost({ resolution: "720p", duration: "5" }, [5_000, 10_000], true),
@@ -146,6 +163,23 @@ test("without a video among the references their price does not count", () => {
   expect(without).toMatchObject({ least: 7_560, most: 7_560 });
   expect(without?.why).not.toContain("references");
   expect(estimate(WITH_SECONDS, job, {})).toEqual(exactly(5_000));
+});
+
+test("a video that is too long for its references has a reason and no price, whatever the references are", () => {
+  const long = { resolution: "720p", duration: "15" };
+  const why = "With references a video of this model has at most 10 seconds.";
+  for (const references of [
+    { input_references: ["data:,"] },
+    { reference_videos: ["https://a.example/b.mp4"] },
+  ]) {
+    expect(refusalOf(WITH_SECONDS, { ...long, ...references }, {})).toBe(why);
+    expect(refusalOf(WITH_SECONDS, references, long)).toBe(why);
+    expect(estimate(WITH_SECONDS, { ...long, ...references }, {})).toBeUndefined();
+    expect(refusalOf(WITH_SECONDS, { ...references, duration: "5" }, {})).toBeUndefined();
+    expect(refusalOf(BY_TOKEN, { ...long, ...references }, {})).toBeUndefined();
+  }
+  expect(refusalOf(WITH_SECONDS, { ...long, input_references: [] }, {})).toBeUndefined();
+  expect(estimate(WITH_SECONDS, long, {})).toEqual(exactly(15_000));
 });
 
 test("what has no price has no estimate", () => {

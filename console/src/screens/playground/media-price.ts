@@ -19,12 +19,24 @@ const BESIDE_WORDS: Readonly<Record<NonNullable<JobCosts["beside"]>, string>> = 
   input_and_reasoning: "What the model reads and thinks comes on top.",
 };
 
-/** What a job costs. `defaults` holds what counts where the job leaves a parameter out. */
-export function estimate(
-  { per, is_about: isAbout, beside, costs }: JobCosts,
+/** Why a job would be refused for what it asks for together; `undefined` where it would not. */
+export function refusalOf(
+  { most_seconds_with_references: most }: JobCosts,
   job: Priced,
   defaults: Priced,
-): Estimate | undefined {
+): string | undefined {
+  const isReferring = [job["input_references"], job["reference_videos"]].some(
+    (given) => Array.isArray(given) && given.length > 0,
+  );
+  if (most === null || !isReferring || Number(job["duration"] ?? defaults["duration"]) <= most)
+    return undefined;
+  return `With references a video of this model has at most ${most} seconds.`;
+}
+
+/** What a job costs. `defaults` holds what counts where the job leaves a parameter out. */
+export function estimate(of: JobCosts, job: Priced, defaults: Priced): Estimate | undefined {
+  if (refusalOf(of, job, defaults) !== undefined) return undefined;
+  const { per, is_about: isAbout, beside, costs } = of;
   const value = (name: string): string => {
     const said = job[name] ?? defaults[name] ?? "";
     return spelled(name, typeof said === "string" ? said : JSON.stringify(said));

@@ -1,7 +1,8 @@
+import { modelsQuery } from "../../api/models.ts";
 import { useQuery, useQueryClient } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
-import { type Answer, read, type Entry } from "../../api/client.ts";
+import { type Entry } from "../../api/client.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextArea } from "../../design/field.tsx";
@@ -26,8 +27,9 @@ import {
   promptLimit,
   slotsOf,
 } from "./media-job.ts";
-import { estimate, type Estimate } from "./media-price.ts";
+import { estimate, type Estimate, refusalOf } from "./media-price.ts";
 import { type Run, startRun } from "./media-run.ts";
+import { type Charged, useCharged } from "./charged.ts";
 import { type Visit, visitOf } from "./media-visit.ts";
 import styles from "./media.module.css";
 import { ReferenceSlot } from "./references.tsx";
@@ -35,18 +37,13 @@ import { RunCard } from "./run-view.tsx";
 import { PlaygroundTabs } from "./tabs.tsx";
 
 type Model = Entry<"/api/v1/models">;
-type Charged = NonNullable<Answer<"/console/api/playground">>;
 
 const TITLES = { image: "Images", video: "Videos" } as const;
 
 /** What do I get for this? */
 export function MediaPlayground(props: { readonly kind: MediaKind }) {
   const session = useQuery(() => sessionQuery);
-  const models = useQuery(() => ({
-    queryKey: ["models"],
-    queryFn: ({ signal }: { signal: AbortSignal }) => read("/api/v1/models", { signal }),
-    staleTime: 60_000,
-  }));
+  const models = useQuery(() => modelsQuery);
   return (
     <Page title="Playground" aside={<PlaygroundTabs />} actions={<ChargedTo />}>
       <Loaded of={models} skeleton={<Skeleton lines={8} />}>
@@ -64,22 +61,6 @@ export function MediaPlayground(props: { readonly kind: MediaKind }) {
       </Loaded>
     </Page>
   );
-}
-
-/** The account that an operator's calls are charged to. A developer's are charged to the key's own. */
-function useCharged() {
-  const session = useQuery(() => sessionQuery);
-  const isOperator = (): boolean => session.data?.role === "operator";
-  const charged = useQuery(() => ({
-    queryKey: ["playground", "charged"],
-    queryFn: ({ signal }: { signal: AbortSignal }) => read("/console/api/playground", { signal }),
-    enabled: isOperator(),
-  }));
-  return {
-    charged: () => (isOperator() ? known(charged) : undefined),
-    isUnchosen: () => isOperator() && known(charged) === null,
-    account: () => session.data?.account ?? undefined,
-  };
 }
 
 function ChargedTo() {
@@ -280,12 +261,16 @@ function Submit(props: {
 }) {
   const prices = useQuery(() => jobCostsQuery);
   const schema = createMemo(() => schemaOf(props.model));
-  const price = createMemo(() => {
-    const costs = known(prices)?.get(props.model.unique_id);
-    if (costs === undefined) return undefined;
-    return estimate(costs, jobOf(props.kind, props.model.id, schema(), props.draft), defaultsOf(schema()));
-  });
-  const fault = (): string | undefined => faultOf(schema(), props.draft);
+  const costs = () => known(prices)?.get(props.model.unique_id);
+  const job = createMemo(() => jobOf(props.kind, props.model.id, schema(), props.draft));
+  /** Of the job, by what it costs and what it leaves out. */
+  const of = <Found,>(find: (...asked: Parameters<typeof estimate>) => Found): Found | undefined => {
+    const known = costs();
+    return known === undefined ? undefined : find(known, job(), defaultsOf(schema()));
+  };
+  const price = createMemo(() => of(estimate));
+  const refusal = createMemo(() => of(refusalOf));
+  const fault = (): string | undefined => faultOf(schema(), props.draft) ?? refusal();
   const { charged } = useCharged();
   /** What is left of the playground's budget, where a hold of the most that the job costs is above it. */
   const tooLittle = (): number | undefined => {
@@ -299,7 +284,7 @@ function Submit(props: {
           when={price()}
           fallback={
             <span class={ui.soft}>
-              {prices.isPending ? "Reading the price…" : "The price is not known before."}
+              {prices.isPending ? "Reading the price…" : (refusal() ?? "The price is not known before.")}
             </span>
           }
         >

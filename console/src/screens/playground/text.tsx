@@ -1,6 +1,6 @@
+import { modelsQuery } from "../../api/models.ts";
 import { useQuery } from "@tanstack/solid-query";
 import { createComputed, createMemo, createSignal, type JSX, Show } from "solid-js";
-import { read } from "../../api/client.ts";
 import { sessionName, sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
@@ -8,6 +8,7 @@ import { Empty, known, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { useListSearch } from "../../lists/use-search.ts";
 import { PlaygroundPanel } from "../settings/playground.tsx";
+import { useCharged } from "./charged.ts";
 import { Composer } from "./composer.tsx";
 import type { Message } from "./conversation.ts";
 import type { Lane } from "./lane.ts";
@@ -22,11 +23,7 @@ import { PlaygroundTabs } from "./tabs.tsx";
 /** How does this model answer? */
 export function PlaygroundText() {
   const session = useQuery(() => sessionQuery);
-  const models = useQuery(() => ({
-    queryKey: ["models"],
-    queryFn: ({ signal }: { signal: AbortSignal }) => read("/api/v1/models", { signal }),
-    staleTime: 60_000,
-  }));
+  const models = useQuery(() => modelsQuery);
   return (
     <Loaded of={models}>
       {(page) => {
@@ -54,7 +51,7 @@ export function PlaygroundText() {
 
 function Talking(props: { readonly models: readonly Model[]; readonly talk: Talk }) {
   const { search, change } = useListSearch<(typeof PLAYGROUND_SEARCH)[number]>();
-  const charged = useCharged();
+  const { isUnchosen } = useCharged();
   const { lanes, wishes, setModels, isKept } = props.talk;
   const byId = (id: string | undefined): Model | undefined =>
     props.models.find((each) => each.id === id || each.unique_id === id);
@@ -94,7 +91,7 @@ function Talking(props: { readonly models: readonly Model[]; readonly talk: Talk
         </>
       }
     >
-      <Show when={charged() === "nothing"}>
+      <Show when={isUnchosen()}>
         <PlaygroundPanel title="What runs are charged to" />
       </Show>
       <Show when={unknown()}>
@@ -137,8 +134,8 @@ function Talking(props: { readonly models: readonly Model[]; readonly talk: Talk
           </Show>
           <Composer
             isRunning={shown().some((lane) => lane.isRunning())}
-            isHeld={charged() === "nothing"}
-            blocked={charged() === "nothing" ? "Choose above what runs are charged to." : wishes.fault()}
+            isHeld={isUnchosen()}
+            blocked={isUnchosen() ? "Choose above what runs are charged to." : wishes.fault()}
             onSend={say}
             onStop={() => shown().forEach((lane) => lane.stop())}
           />
@@ -172,19 +169,4 @@ function Settings(props: { readonly children: JSX.Element }) {
       </div>
     </aside>
   );
-}
-
-/** Whether runs are charged to something: a developer's key, or the account that an operator has chosen. */
-function useCharged(): () => "something" | "nothing" | "unknown" {
-  const session = useQuery(() => sessionQuery);
-  const chosen = useQuery(() => ({
-    queryKey: ["playground"],
-    queryFn: ({ signal }: { signal: AbortSignal }) => read("/console/api/playground", { signal }),
-    enabled: known(session)?.role === "operator",
-  }));
-  return () => {
-    if (known(session)?.role === "developer") return "something";
-    const found = known(chosen);
-    return found === undefined ? "unknown" : found === null ? "nothing" : "something";
-  };
 }

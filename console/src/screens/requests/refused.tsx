@@ -1,5 +1,6 @@
 import { read } from "../../api/client.ts";
-import { useQuery } from "@tanstack/solid-query";
+import { whole } from "../../api/whole.ts";
+import { queryOptions, useQuery } from "@tanstack/solid-query";
 import { createMemo, Show } from "solid-js";
 import { classes } from "../../design/classes.ts";
 import { TimeChart } from "../../design/chart.tsx";
@@ -28,12 +29,11 @@ import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
 import { intervalOf, rangeOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
+import { colouredModels, groupSeries, stepsOf } from "../overview/charts.ts";
 import { keepRows } from "../overview/reads.ts";
 import { CODE_WORDS, wordsOf } from "../../words/words.ts";
 import { TableSkeleton } from "./paid.tsx";
 import type { RefusalRow } from "./types.ts";
-import { useModelColours } from "../models/colours.ts";
-import { refusalSeries } from "./refusal-series.ts";
 
 const FILTERS = ["id", "model", "status", "code", "account_id", "key_id"] as const;
 const CLEARED = Object.fromEntries(FILTERS.map((name) => [name, ""]));
@@ -157,32 +157,29 @@ function Counts() {
     GROUPS.find(([value]) => value === search().group)?.[0] ?? "code";
   const counts = useQuery(() => {
     const query = { ...range(), interval: intervalOf(range()), group_by: group() };
-    return {
+    return queryOptions({
       queryKey: ["refusals", "counts", query],
-      queryFn: ({ signal }: { signal: AbortSignal }) => read("/admin/v1/refusals/counts", { query, signal }),
+      queryFn: ({ signal }) => read("/admin/v1/refusals/counts", { query, signal }),
+      select: whole,
       placeholderData: keepRows(query),
-    };
+    });
   });
   const name = (value: string | null): string => {
     if (value === null) return group() === "model" ? "no model" : "no key";
     if (group() === "code") return wordsOf(CODE_WORDS, value).name;
     return group() === "key" ? (nameOf(value) ?? value) : value;
   };
-  const { coloured } = useModelColours();
+  const times = createMemo(() => stepsOf(range(), intervalOf(range())));
   const drawn = createMemo(() => {
-    const { times, series } = refusalSeries(
-      counts.isSuccess ? counts.data.data : [],
-      range(),
-      intervalOf(range()) === "hour" ? 3_600 : 86_400,
-      name,
-    );
-    return { times, series: group() === "model" ? coloured(series) : series };
+    const points = (known(counts)?.data ?? []).map((row) => ({
+      time: row.time,
+      group: name(row.group),
+      value: row.count,
+    }));
+    const series = groupSeries(points, times());
+    return group() === "model" ? colouredModels(series, points) : series;
   });
-  const all = (): number =>
-    drawn().series.reduce(
-      (sum, { values }) => sum + values.reduce<number>((part, value) => part + (value ?? 0), 0),
-      0,
-    );
+  const all = (): number => (known(counts)?.data ?? []).reduce((sum, row) => sum + row.count, 0);
   return (
     <Panel
       title={`Refused each ${intervalOf(range())}`}
@@ -210,8 +207,8 @@ function Counts() {
           <Show when={all() > 0} fallback={<p class={ui.soft}>Nothing was refused in this time.</p>}>
             <TimeChart
               label={`Refused requests each ${intervalOf(range())}`}
-              times={drawn().times}
-              series={drawn().series}
+              times={times()}
+              series={drawn()}
               stacked
               format={wholeCount}
               onZoom={zoom}

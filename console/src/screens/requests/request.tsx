@@ -216,7 +216,10 @@ function Attempts(props: { readonly request: RequestDetail }) {
   const columns: readonly Column<Row>[] = [
     { title: "Attempt", cell: ({ i }) => i + 1 },
     { title: "Provider", cell: ({ provider }) => provider },
-    { title: "Asked for", cell: ({ upstream_id }) => <code>{upstream_id}</code> },
+    // A developer is not told which model stands behind the one that was asked for.
+    ...(isOperator()
+      ? [{ title: "Asked for", cell: ({ upstream_id }: Row) => <code>{upstream_id}</code> }]
+      : []),
     {
       title: "Answer",
       cell: (row) => (

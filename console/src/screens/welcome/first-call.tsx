@@ -1,7 +1,7 @@
+import { modelsQuery } from "../../api/models.ts";
 import { useQuery } from "@tanstack/solid-query";
 import { Link, useNavigate, useSearch } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
-import { read } from "../../api/client.ts";
 import { buttonClass } from "../../design/button.tsx";
 import { SelectField } from "../../design/field.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
@@ -20,10 +20,7 @@ export function FirstCall(props: {
   /** The models that the caller's key may use; absent or `null`: all. */
   readonly allowed?: readonly string[] | null;
 }) {
-  const models = useQuery(() => ({
-    queryKey: ["models"],
-    queryFn: ({ signal }: { signal: AbortSignal }) => read("/api/v1/models", { signal }),
-  }));
+  const models = useQuery(() => modelsQuery);
   const isAllowed = (id: string): boolean => props.allowed?.includes(id) ?? true;
   return (
     <Loaded of={models}>

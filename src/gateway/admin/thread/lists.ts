@@ -23,7 +23,7 @@ export interface ListRequests {
   readonly requests: {
     readonly filter: RequestFilter;
     readonly page: PageRequest;
-    readonly hidesCost: boolean;
+    readonly isOwner: boolean;
   };
   readonly tasks: { readonly filter: TaskFilter; readonly page: PageRequest };
   readonly taskCounts: TimeRange;
@@ -43,8 +43,8 @@ const LISTS: Lists = {
   accounts: ({ database }, { page, held }) => listAccounts(database, page, held),
   keys: ({ database }, { account, page, held }) => listKeys(database, account, page, held),
   entries: ({ database }, { account, key, range, page }) => listEntries(database, account, range, page, key),
-  requests: ({ database, engine }, { filter, page, hidesCost }) =>
-    listRequests(database, engine, { filter, page, hidesCost }),
+  requests: ({ database, engine }, { filter, page, isOwner }) =>
+    listRequests(database, engine, { filter, page, isOwner }),
   tasks: ({ database }, { filter, page }) => listTasks(database, filter, page),
   async taskCounts({ database }, range) {
     return { data: await countTasks(database, range) };

@@ -38,6 +38,9 @@ const JobCostsSchema = Type.Object(
     beside: Type.Union([Type.Enum([...COSTS_BESIDE]), Type.Null()], {
       description: "What is charged beside the amounts, by its tokens",
     }),
+    most_seconds_with_references: Type.Union([Type.Number(), Type.Null()], {
+      description: "A longer video with references is refused; null where none is",
+    }),
     costs: Type.Array(
       Type.Object({
         parameters: Type.Record(Type.String(), Type.String(), {

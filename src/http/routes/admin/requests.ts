@@ -31,7 +31,9 @@ const RequestSchema = Type.Object(
     attempts: Type.Array(
       Type.Object({
         provider: Type.String(),
-        upstream_id: Type.String(),
+        upstream_id: Type.Union([Type.String(), Type.Null()], {
+          description: "What the provider calls the model; null in a session by an API key",
+        }),
         sent_at: Seconds,
         status: Type.Union([Type.Integer(), Type.Null()]),
       }),

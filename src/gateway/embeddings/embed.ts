@@ -99,7 +99,7 @@ function admitByAny(
     try {
       return { ways: ordered.slice(i), admission: admitEmbeddings(model, way, request, nowMs) };
     } catch (error) {
-      if (!(error instanceof GatewayError)) throw error;
+      if (!(error instanceof GatewayError) || way.failsAsAsked) throw error;
       if (refusal === undefined || way.route === first) refusal = error;
     }
   }

@@ -211,7 +211,8 @@ async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): 
       const admission = await admitWay(asked, way, left);
       return { ways: input.compacts === true ? [way] : left, admission, warnings };
     } catch (error) {
-      if (!isOfModelAlone(error)) throw error;
+      // The sandbox stands in for every route: there it is as strict as the one that is asked first.
+      if (!isOfModelAlone(error) || way.failsAsAsked) throw error;
       // Another way may take it, now or soon: which one comes first must not decide what a good request is.
       const { target } = way;
       if (refusal === undefined || target === ways[0]?.target) refusal = error;

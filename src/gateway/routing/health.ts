@@ -8,7 +8,7 @@ import { createPause, type PauseLengths } from "./pause.ts";
 import type { RoutingSettings } from "./settings.ts";
 import { type CredentialKey, routeOf, serviceOf, type WayKey } from "./way-key.ts";
 
-/** `cooling`: the provider asked for a pause, or does not know the model, or not for this credential. `open`: the credential's breaker is. */
+/** `cooling`: the provider asked for a pause, or does not serve the model. `open`: the credential's breaker is. */
 export const STATES = ["healthy", "cooling", "open"] as const;
 export type State = (typeof STATES)[number];
 

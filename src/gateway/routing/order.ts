@@ -40,8 +40,8 @@ export interface OrderTerms {
 export interface WayOrder {
   /**
    * The ways in the order in which to try them; `ways` has the routes as they are listed, and the credentials of each.
-   * Those that can be called now, bounds included, come first, an open breaker last. A half-open one keeps its place: it lets one call
-   * through, and would never be tried behind a way that works.
+   * Those that can be called now, bounds included, come first, an open breaker last. A half-open one keeps its place: it
+   * lets one call through, and would never be tried behind a way that works.
    */
   of<Each extends Way>(ways: readonly Each[], ordering: Ordering): readonly Each[];
   /** A request with the key was served by the way. */

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { Category, Model } from "../core/model.ts";
 import { dearestPrice, type PriceBucket, TOKEN_BUCKETS } from "../core/money/price.ts";
 import { createCatalog, loadModelFiles, publicModel } from "./catalog.ts";
+import { parameterSchema } from "./parameters.ts";
 import { readPrices } from "./prices.ts";
 
 const MODELS = join(import.meta.dir, "../../models");
@@ -217,7 +218,7 @@ test("the parameters of a model leave out what it ignores and bound its output",
   const [model] = load({
     "language/a/b.json": { ...GOOD, ignored_parameters: ["temperature"], max_output: 9 },
   });
-  const properties = (model!.parameterSchema as { properties: Record<string, { maximum?: number }> })
+  const properties = (parameterSchema(model!) as { properties: Record<string, { maximum?: number }> })
     .properties;
   expect(properties.temperature).toBeUndefined();
   expect(properties.max_completion_tokens?.maximum).toBe(9);

@@ -103,7 +103,7 @@ export function buildModel(
   const media = facts.media === undefined ? undefined : readMedia(id, category, facts.media);
   if ((facts.embedding === undefined) === (category === "embedding"))
     throw new Error("embedding is what embedding models have, all of them and no others");
-  const model: Omit<Model, "parameterSchema"> = {
+  return {
     id,
     uniqueId: `${category}/${id}`,
     category,
@@ -134,18 +134,16 @@ export function buildModel(
     ...(media === undefined ? {} : { media }),
     ...(facts.embedding === undefined ? {} : { embedding: readEmbedding(facts.embedding) }),
   };
-  return { ...model, parameterSchema: parameterSchema(model) };
 }
 
 /** The model as it is while only `formats` can be served, by such a server: what it shows of itself is of these alone. */
 export function servedIn(model: Model, formats: Formats, chatLimits?: ChatLimits): Model {
-  const served = {
+  return {
     ...model,
     formats,
     supportedProtocols: model.supportedProtocols.filter((protocol) => formats[protocol] !== undefined),
     ...(chatLimits === undefined ? {} : { chatLimits }),
   };
-  return { ...served, parameterSchema: parameterSchema(served) };
 }
 
 function readSampling(facts: NonNullable<ModelFacts["sampling"]>): SamplingFacts {
@@ -211,7 +209,7 @@ export function publicModel(model: Model, publicUrl: string): PublicModel {
     output_modalities: [...model.outputModalities],
     total_context: model.totalContext,
     max_output: model.maxOutput,
-    parameter_schema: model.parameterSchema,
+    parameter_schema: parameterSchema(model),
     documentation_url: pageUrl(model, publicUrl),
     // The vendors' interfaces have the epoch where the date of a release is not known.
     created: 0,

@@ -66,7 +66,7 @@ export function isIgnored(model: ParameterFacts, endpoint: Endpoint, name: strin
  * images or videos has one format, which has no name. What the model does not take is no property but stands in
  * `x-ignored`; see `isIgnored`.
  */
-export function parameterSchema(model: Omit<Model, "parameterSchema">): JsonSchema {
+export function parameterSchema(model: Model): JsonSchema {
   const [first, ...others] = endpointsOf(model);
   if (first === undefined) return { ...DIALECT, type: "object", properties: {} };
   return {

@@ -182,7 +182,6 @@ export interface Model {
   readonly routing?: Routing;
   /** Limits of the server that chat completions go to now; absent where it has none or they are not known. */
   readonly chatLimits?: ChatLimits;
-  readonly parameterSchema: Readonly<Record<string, unknown>>;
   /** Set on image and video models, and on no other. */
   readonly media?: MediaFacts;
   /** Set on embedding models, and on no other. */

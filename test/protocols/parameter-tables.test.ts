@@ -7,7 +7,7 @@ import { CHAT } from "../../src/catalog/parameter-tables/chat-completions.ts";
 import { eachField, type Fields } from "../../src/catalog/parameter-tables/field.ts";
 import { CONTENT } from "../../src/catalog/parameter-tables/generate-content.ts";
 import { MESSAGES } from "../../src/catalog/parameter-tables/messages.ts";
-import { isIgnored, parametersOf } from "../../src/catalog/parameters.ts";
+import { isIgnored, parameterSchema, parametersOf } from "../../src/catalog/parameters.ts";
 import { modelPage } from "../../src/catalog/llms-txt.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import { EFFORTS, type Model, type ListedProtocolId } from "../../src/core/model.ts";
@@ -105,9 +105,9 @@ function listedIn(schema: unknown): readonly unknown[] {
 for (const { protocol, schema, fields, good } of CHECKED) {
   describe(protocol, () => {
     const served = servedIn({ ...model, supportedProtocols: [protocol] }, { [protocol]: "relay" });
-    const documented = compileSchema(served.parameterSchema as TSchema);
+    const documented = compileSchema(parameterSchema(served) as TSchema);
     const checked = compileSchema(schema);
-    const tried = [...VALUES, ...listedIn(served.parameterSchema), ...listedIn(schema)];
+    const tried = [...VALUES, ...listedIn(parameterSchema(served)), ...listedIn(schema)];
 
     test("the schema of parameters takes the good request and no other type", () => {
       expect(documented.accepts(good)).toBe(true);
@@ -229,7 +229,7 @@ describe("what a model is documented to take is what its provider is sent", () =
     const served = servedAt(reached);
     const way = servedBy("compat_chat_completions", spoken.id)!;
     const isTranslated = spoken.id !== "compat_chat_completions";
-    const documented = compileSchema(served.parameterSchema as TSchema);
+    const documented = compileSchema(parameterSchema(served) as TSchema);
     const { kind, unknownFields, streamUsageOption, chat } = spoken.dialect;
     const target: RelayTarget = {
       model: served,
@@ -322,7 +322,7 @@ describe("what a model does not take is no property, and is listed", () => {
   for (const each of models) {
     for (const protocol of each.supportedProtocols) {
       test(`${each.id}, ${protocol}`, () => {
-        const { properties, ...schema } = servedIn(each, { [protocol]: "relay" }).parameterSchema as {
+        const { properties, ...schema } = parameterSchema(servedIn(each, { [protocol]: "relay" })) as {
           readonly properties: object;
           readonly "x-ignored": readonly string[];
         };
@@ -336,7 +336,7 @@ describe("what a model does not take is no property, and is listed", () => {
   }
 
   test("a model of two formats has a schema for each", () => {
-    const schema = models.find(({ id }) => id === "anthropic/claude-opus-5.5")!.parameterSchema as {
+    const schema = parameterSchema(models.find(({ id }) => id === "anthropic/claude-opus-5.5")!) as {
       readonly "x-protocol": string;
       readonly "x-protocols": Readonly<Record<string, { readonly properties: object }>>;
     };

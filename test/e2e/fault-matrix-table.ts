@@ -85,7 +85,7 @@ export const SHOWN: readonly Shown[] = [
     "a kept connection that ends in place of an answer (U49)",
   ]),
   ...shown(
-    "count-tokens-faults.test.ts",
+    "count-tokens-faults.full.test.ts",
     ["U9", ["counts"], "is left after two seconds, and not before"],
     ["U58", ["counts"], "is left when the client leaves"],
   ),
@@ -99,7 +99,7 @@ export const SHOWN: readonly Shown[] = [
   ),
   ...shown("images.test.ts", ["U58", IMAGES, "whose client goes ends its task"]),
   ...shown(
-    "media-faults.test.ts",
+    "media-faults.full.test.ts",
     ["U8", MEDIA, "U7, U8: a reset before the answer"],
     ["U9", MEDIA, "U9: a provider that never answers"],
     ["U10", MEDIA, "U10: interim answers"],
@@ -129,7 +129,7 @@ export const SHOWN: readonly Shown[] = [
     ["U61", MEDIA, "U61: their answer repeats the gateway's key"],
   ),
   ...shown(
-    "media-second-route.test.ts",
+    "media-second-route.full.test.ts",
     ["U8", MEDIA, "U8: a reset after sending"],
     ["U17", MEDIA, "U17: invalid"],
     ["U18", MEDIA, "U18: moderation"],

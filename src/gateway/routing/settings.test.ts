@@ -16,6 +16,7 @@ function read(yaml: string) {
 
 const MODEL = {
   id: "a/m",
+  category: "language",
   prices: readPrices({ input: 1, output: 2 }).prices,
   routes: [
     { provider: "openai", upstreamId: "m-1" },
@@ -23,6 +24,8 @@ const MODEL = {
   ],
 } as Partial<Model> as Model;
 const OTHER: Model = { ...MODEL, id: "a/n" };
+const VECTORS: Model = { ...MODEL, id: "a/v", category: "embedding" };
+const PICTURES: Model = { ...MODEL, id: "a/p", category: "image" };
 
 describe("the section routing", () => {
   test("has defaults for all that it does not say", () => {
@@ -177,9 +180,26 @@ describe("models with their routing", () => {
     ["{ models: { a/x: {} } }", "routing.models.a/x names a/x, which is no model."],
     ["{ models: { a/m: { fallback: [a/n, a/x] } } }", "routing.models.a/m names a/x, which is no model."],
     ["{ models: { a/m: { fallback: [a/m] } } }", "routing.models.a/m.fallback names the model itself."],
+    [
+      "{ models: { a/m: { fallback: [a/n, a/v] } } }",
+      "routing.models.a/m.fallback is for language models, and a/v is none.",
+    ],
+    [
+      "{ models: { a/p: { fallback: [a/m] } } }",
+      "routing.models.a/p.fallback is for language models, and a/p is none.",
+    ],
   ];
   for (const [yaml, says] of wrongs)
-    test(`${yaml}: ${says}`, () => expect(() => routedBy(yaml)).toThrow(new Error(says)));
+    test(`${yaml}: ${says}`, () =>
+      expect(() => routedBy(yaml, [MODEL, OTHER, VECTORS, PICTURES])).toThrow(new Error(says)));
+
+  test("a model of another kind has an order and routes, and one whose id is a language model's, too, a fallback", () => {
+    const [, pictures] = routedBy("{ models: { a/p: { by: cost } } }", [MODEL, PICTURES]);
+    expect(pictures?.routing).toEqual({ by: "cost", sticky: false, fallback: [] });
+    const both = [MODEL, OTHER, { ...PICTURES, id: "a/m" }];
+    const [model] = routedBy("{ models: { a/m: { fallback: [a/n] } } }", both);
+    expect(model?.routing?.fallback).toEqual(["a/n"]);
+  });
 
   test("a route to a provider that the model has no route to needs upstream_id", () => {
     const alone = { ...MODEL, routes: MODEL.routes.slice(0, 1) };

@@ -167,15 +167,21 @@ function readRouteSection(path: string, data: Static<typeof RouteSection>): Rout
 
 /**
  * The models with the routes, the order and the fallbacks that the operator gives them. Throws a sentence for a model
- * that there is not, and for a route that lacks the provider's name of its model.
+ * that there is not, for a fallback that could never serve, and for a route that lacks the provider's name of its model.
  */
 export function routed(models: readonly Model[], settings: RoutingSettings): readonly Model[] {
   if (settings.models.size === 0) return models;
-  const ids = new Set(models.map(({ id }) => id));
+  const known = Map.groupBy(models, ({ id }) => id);
+  const isLanguage = (id: string): boolean =>
+    known.get(id)?.some(({ category }) => category === "language") === true;
   for (const [id, { fallback }] of settings.models) {
-    const unknown = [id, ...fallback].find((named) => !ids.has(named));
+    const unknown = [id, ...fallback].find((named) => !known.has(named));
     if (unknown !== undefined) throw new Error(`routing.models.${id} names ${unknown}, which is no model.`);
     if (fallback.includes(id)) throw new Error(`routing.models.${id}.fallback names the model itself.`);
+    // Vectors of two models do not compare, and a task is its model's: there another model never serves.
+    const other = fallback.length === 0 ? undefined : [id, ...fallback].find((named) => !isLanguage(named));
+    if (other !== undefined)
+      throw new Error(`routing.models.${id}.fallback is for language models, and ${other} is none.`);
   }
   return models.map((model) => {
     const setting = settings.models.get(model.id);

@@ -645,6 +645,8 @@ test("a body that is too large to be kept is sent once", async () => {
   const long = "x".repeat(5 * 1024 * 1024);
   const response = await gateway.chat({ ...BODY, messages: [{ role: "user", content: long }] });
   expect([response.status, calls().length]).toEqual([503, 1]);
+  const { json } = await gateway.admin("GET", "/routes?model=t/model");
+  expect(json.data.map((way: Json) => way.calls)).toEqual([1, 0, 0]);
 });
 
 test("requests for embeddings take another way, too", async () => {

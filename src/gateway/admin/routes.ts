@@ -1,7 +1,7 @@
 import type { Category, Model, Route, RouteOrder } from "../../core/model.ts";
 import type { Credential, MediaProvider, Provider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
-import type { State, WaySnapshot } from "../routing/health.ts";
+import type { State, WaySnapshot } from "../routing/way-snapshot.ts";
 import { wayKey } from "../routing/offered-ways.ts";
 import { routingOf } from "../routing/routing.ts";
 import type { WayKey } from "../routing/way-key.ts";

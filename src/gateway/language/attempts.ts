@@ -267,11 +267,11 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
         if (prepared !== undefined) return { prepared: this.#unsignedNow(prepared), candidate };
         this.#tried.push(candidate);
       } catch (error) {
-        place.end(NEUTRAL);
+        place.end(NOT_MADE);
         this.#place = undefined;
         throw error;
       }
-      place.end(NEUTRAL);
+      place.end(NOT_MADE);
       this.#place = undefined;
     }
     return waitMs;
@@ -292,6 +292,7 @@ function stepTo(to: CalledWay, from: CalledWay): RetryStep {
 const NO_PLACE: Place = { answered() {}, end() {} };
 const GOOD = { kind: "ok" } as const;
 const NEUTRAL = { kind: "neutral" } as const;
+const NOT_MADE = { kind: "not_made" } as const;
 
 /** Every way has an open breaker, waits, or has as many calls as it may. */
 function noWay(waitMs: number): GatewayError {

@@ -1,6 +1,6 @@
 import type { RequestMemory } from "../../core/bytes/request-memory.ts";
 import type { Reading, Registry } from "../../core/metrics/registry.ts";
-import { STATES, type WaySnapshot } from "../routing/health.ts";
+import { STATES, type WaySnapshot } from "../routing/way-snapshot.ts";
 import type { ProcessFigures } from "../../runtime/process-figures.ts";
 import type { TaskCount } from "../../tasks/task-counts.ts";
 

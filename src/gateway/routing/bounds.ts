@@ -1,4 +1,4 @@
-import { createSlidingWindow, type SlidingWindow } from "../../limits/window.ts";
+import { createSlidingWindow, type SlidingWindow, type WindowEntry } from "../../limits/window.ts";
 import type { Credential } from "../../providers/provider.ts";
 
 /** What the vendor allows a credential. */
@@ -11,9 +11,11 @@ export interface CallUse {
   readonly underWay: number;
   /** How long until another call is within the bounds; 0 is now. */
   waitMs(nowMs: number, bounds: CallBounds): number;
-  /** A call begins, where `waitMs` is 0. */
-  begin(nowMs: number, bounds: CallBounds): void;
+  /** A call begins, where `waitMs` is 0. Gives what it counts as in its minute, where that is bounded. */
+  begin(nowMs: number, bounds: CallBounds): WindowEntry | undefined;
   end(): void;
+  /** In place of `end`: the call was not made, and is out of its minute. */
+  cancel(counted: WindowEntry | undefined): void;
 }
 
 /** No time is known at which a call under way ends: ask again after this long. */
@@ -35,10 +37,14 @@ export function createCallUse(): CallUse {
     },
     begin(nowMs, { requestsPerMinute }) {
       underWay += 1;
-      if (requestsPerMinute !== undefined) (minute ??= createSlidingWindow()).add(nowMs, 1);
+      return requestsPerMinute === undefined ? undefined : (minute ??= createSlidingWindow()).add(nowMs, 1);
     },
     end() {
       underWay -= 1;
+    },
+    cancel(counted) {
+      underWay -= 1;
+      if (counted !== undefined) minute?.correct(counted, -1);
     },
   };
 }

@@ -5,6 +5,8 @@ export type CallResult =
   | GoodCall
   /** It says nothing of the way: the client left, or sent what cannot be served. */
   | { readonly kind: "neutral" }
+  /** There was no call: the request could not go that way after all. */
+  | { readonly kind: "not_made" }
   | FailedCall;
 
 export interface GoodCall {
@@ -30,6 +32,7 @@ export interface FailedCall {
 
 /** What a call's end says of its credential. */
 export function endOf(result: CallResult): CallEnd {
+  if (result.kind === "not_made") return "neutral";
   if (result.kind !== "failed") return result.kind;
   if (result.blame === "route" || result.cools === true) return "neutral";
   return result.opens === true ? "refused" : "failed";

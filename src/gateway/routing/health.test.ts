@@ -89,6 +89,20 @@ describe("a credential", () => {
     expect("end" in health.admit(WAY, bounds)).toBe(true);
   });
 
+  test("by which a call was not made after all has used nothing, and its breaker may be tried", async () => {
+    const { health, call, clock } = healthOf();
+    const bounds = { requestsPerMinute: 1, concurrency: 1 };
+    call(WAY, REFUSED);
+    await clock.advance(10_000);
+    for (let i = 0; i < 3; i += 1) {
+      const place = health.admit(WAY, bounds);
+      if ("end" in place) place.end({ kind: "not_made" });
+      expect([i, "end" in place]).toEqual([i, true]);
+    }
+    expect(health.snapshot()[0]).toMatchObject({ state: "open", calls: 1, failed: 1 });
+    expect(health.look(WAY, bounds)).toMatchObject({ waitMs: 0, underWay: 0 });
+  });
+
   test("is seen by whoever chooses among ways and says what the bounds are", () => {
     const { health } = healthOf();
     const bounds = { concurrency: 1 };

@@ -1,5 +1,6 @@
 import type { Random } from "../../core/random.ts";
 import type { Clock } from "../../core/time/clock.ts";
+import type { WindowEntry } from "../../limits/window.ts";
 import { type CallBounds, createCallUse, NO_BOUNDS } from "./bounds.ts";
 import { createBreaker } from "./breaker.ts";
 import { type CallResult, endOf, type FailedCall, type GoodCall } from "./call-result.ts";
@@ -7,10 +8,7 @@ import { createLatency } from "./latency.ts";
 import { createPause, type PauseLengths } from "./pause.ts";
 import type { RoutingSettings } from "./settings.ts";
 import { type CredentialKey, routeOf, serviceOf, type WayKey } from "./way-key.ts";
-
-/** `cooling`: the provider asked for a pause, or does not serve the model. `open`: the credential's breaker is. */
-export const STATES = ["healthy", "cooling", "open"] as const;
-export type State = (typeof STATES)[number];
+import type { LastFailure, State, WaySnapshot } from "./way-snapshot.ts";
 
 /** A call's place. */
 export interface Place {
@@ -43,27 +41,6 @@ export interface Standing {
   readonly underWay: number;
   /** Larger for a credential that was used later; 0 for one that never was. */
   readonly lastUse: number;
-}
-
-/** A way as the operator sees it. */
-export interface WaySnapshot extends WayKey {
-  readonly state: State;
-  /** The end of that state, by the machine's clock; `null` where it is healthy or not known. */
-  readonly untilMs: number | null;
-  /** Of the credential, in a row. */
-  readonly failures: number;
-  readonly latencyMs: number | null;
-  readonly plainMs: number | null;
-  /** Since the start of the process. */
-  readonly calls: number;
-  readonly failed: number;
-  readonly lastFailure: LastFailure | null;
-}
-
-interface LastFailure {
-  readonly reason: string;
-  readonly status: number | null;
-  readonly atMs: number;
 }
 
 /** How routes and credentials fare: of this process, learned from its calls. */
@@ -196,10 +173,10 @@ class ProcessHealth implements Health {
     const { credential } = way;
     const waitMs = Math.max(this.#waitMs(way, nowMs), credential.use.waitMs(nowMs, bounds));
     if (waitMs > 0) return { waitMs, ...(way.isOperators(nowMs) ? { isOperators: true } : {}) };
-    credential.use.begin(nowMs, bounds);
+    const counted = credential.use.begin(nowMs, bounds);
     credential.lastUse = this.#uses += 1;
     way.calls += 1;
-    return new OpenPlace(this.#parts, way);
+    return new OpenPlace(this.#parts, way, counted);
   }
 
   look(key: WayKey, bounds: CallBounds = NO_BOUNDS): Standing {
@@ -336,6 +313,8 @@ function keepOnly(map: Map<string, unknown>, names: ReadonlySet<string>): void {
 class OpenPlace implements Place {
   readonly #parts: HealthParts;
   readonly #way: WayHealth;
+  /** See `CallUse.begin`. */
+  readonly #counted: WindowEntry | undefined;
   /** What began before a pause neither makes the next one longer nor shows that the last one helped. */
   readonly #began: number;
   readonly #wayBegan: number;
@@ -343,9 +322,10 @@ class OpenPlace implements Place {
   #hasAnswer = false;
   #hasEnded = false;
 
-  constructor(parts: HealthParts, way: WayHealth) {
+  constructor(parts: HealthParts, way: WayHealth, counted: WindowEntry | undefined) {
     this.#parts = parts;
     this.#way = way;
+    this.#counted = counted;
     this.#began = way.credential.breaker.begin(parts.clock.steadyMs());
     this.#wayBegan = way.pause.count;
     this.#routeBegan = way.route.pause.count;
@@ -360,8 +340,14 @@ class OpenPlace implements Place {
   end(result: CallResult): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#way.credential.use.end();
-    this.#way.credential.quietSinceMs = this.#parts.clock.steadyMs();
+    const { use } = this.#way.credential;
+    if (result.kind === "not_made") {
+      this.#way.calls -= 1;
+      use.cancel(this.#counted);
+    } else {
+      use.end();
+      this.#way.credential.quietSinceMs = this.#parts.clock.steadyMs();
+    }
     if (!this.#hasAnswer || result.kind === "failed") this.#learn(result);
   }
 

@@ -104,7 +104,10 @@ async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
   const wasInDoubt = progress.mayBeAtWork;
   const { provider } = route.route;
   const begun = await run.beginAttempt({ provider, providerLimit: parts.limitOf(route.provider) });
-  if (begun === "full") return { kind: "busy" };
+  if (begun === "full") {
+    place.end({ kind: "not_made" });
+    return { kind: "busy" };
+  }
   job.at = route;
   progress.attempts += 1;
   progress.mayBeAtWork = true;

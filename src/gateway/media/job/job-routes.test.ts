@@ -71,6 +71,8 @@ function scene(
     /** The order that the model is set to, and that the client asks for. */
     by?: RouteOrder;
     asks?: RouteOrder;
+    /** Of each credential. */
+    requestsPerMinute?: number;
     routes?: Partial<Record<Name, Partial<Route>>>;
   } = {},
 ): Scene {
@@ -96,6 +98,7 @@ function scene(
     if (!("credentials" in script)) return openMaker(name, name, script);
     const credentials = Object.entries(script.credentials).map(([credential, each]) => ({
       name: credential,
+      ...(more.requestsPerMinute === undefined ? {} : { requestsPerMinute: more.requestsPerMinute }),
       provider: openMaker(name, `${name} by ${credential}`, each),
     }));
     return { ...(credentials[0]?.provider as MediaProvider), credentials };
@@ -457,6 +460,20 @@ describe("a route is left out", () => {
       "b 6 at 3000",
     ]);
     expect(run.steps.at(-1)).toBe("attempt at b");
+  });
+
+  test("which is no call, so that its minute is not used up", async () => {
+    const { end, full, clock } = scene(
+      {
+        a: { create: Array(5).fill(refused("busy")) },
+        b: { credentials: { K1: { create: [done] } } },
+      },
+      { requestsPerMinute: 2 },
+    );
+    full.add("b");
+    clock.setTimer(8_000, () => full.delete("b"));
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(clock.steadyMs() - createFakeClock().steadyMs()).toBeLessThan(30_000);
   });
 });
 

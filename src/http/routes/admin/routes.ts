@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { CATEGORIES, ROUTE_ORDERS } from "../../../core/model.ts";
 import type { RouteFilter } from "../../../gateway/admin/routes.ts";
-import { STATES } from "../../../gateway/routing/health.ts";
+import { STATES } from "../../../gateway/routing/way-snapshot.ts";
 import { respondLong } from "../../respond.ts";
 import type { Route } from "../../route.ts";
 

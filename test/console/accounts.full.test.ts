@@ -1,22 +1,20 @@
 import { expect } from "bun:test";
-import { describeInChromium } from "../browser/chromium.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
+import { openPlace, rowsOf } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 
 // The life of an account, by hand in a browser; the admin API tells what became of each step.
 
-describeInChromium("an account", () => {
-  const desk = useDesk();
+describeInLooks("an account", (next) => {
+  const desk = useDesk(next);
 
   const named = async (name: string): Promise<Json> =>
     (await desk.read("/accounts?limit=1000")).data.find((account: Json) => account.name === name);
 
   desk.story("is made by a dialog, which leads to its page", async (opened) => {
     const { page } = opened;
-    await page
-      .getByRole("navigation", { name: "Places" })
-      .getByRole("link", { name: "Accounts & keys" })
-      .click();
+    await openPlace(page, "Accounts & keys");
     await page.getByRole("button", { name: "Create an account" }).click();
     const dialog = page.getByRole("dialog", { name: "Create an account" });
     await opened.picture("dialog-new-account");
@@ -71,7 +69,7 @@ describeInChromium("an account", () => {
     ]);
     const ledger = page.getByRole("region", { name: "Table of the ledger" });
     await ledger.getByText("Paid twice").waitFor();
-    expect(await ledger.getByRole("row").count()).toBe(3);
+    expect(await rowsOf(ledger).count()).toBe(2);
   });
 
   desk.story("is told what it cannot do: more cannot be taken back than there is", async (opened) => {

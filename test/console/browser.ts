@@ -3,28 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { chromiumPath } from "../browser/chromium.ts";
-import { LONG } from "../runs.ts";
-
-/** The folder that pictures are kept in; absent: none are made. */
-export const SCREENSHOTS = process.env.SWITCHYARD_TEST_SCREENSHOTS;
-
-/** Looks of a page: a theme and a width. */
-export interface Look {
-  readonly theme: "light" | "dark";
-  readonly width: number;
-}
-
-const OTHER_LOOKS = [
-  { theme: "light", width: 1440 },
-  { theme: "dark", width: 390 },
-] as const;
-
-/** The looks in which every screen is seen: both themes and both widths, in all pairs with the large counts. */
-export const LOOKS: readonly Look[] = [
-  { theme: "dark", width: 1440 },
-  { theme: "light", width: 390 },
-  ...(LONG || SCREENSHOTS !== undefined ? OTHER_LOOKS : []),
-];
+import { isPhone, type Look, SCREENSHOTS } from "./looks.ts";
 
 /** A page of the console in a real browser, and what went wrong on it. */
 export interface ConsolePage {
@@ -33,7 +12,7 @@ export interface ConsolePage {
   faults(): readonly string[];
   /** Findings of axe that are serious or worse, with the elements that have them. */
   axe(): Promise<readonly string[]>;
-  /** Keeps a picture of the page where pictures are asked for. */
+  /** Keeps a picture of the page in its look where pictures are asked for. */
   picture(name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -50,7 +29,7 @@ export function openChromium(): Promise<Browser> {
 /** A page with cookies of its own. */
 export async function openPage(browser: Browser, { theme, width }: Look): Promise<ConsolePage> {
   const context: BrowserContext = await browser.newContext({
-    viewport: { width, height: width < 720 ? 844 : 900 },
+    viewport: { width, height: isPhone({ width }) ? 844 : 900 },
     colorScheme: theme,
     reducedMotion: "reduce",
     permissions: ["clipboard-read", "clipboard-write"],
@@ -92,7 +71,7 @@ export async function openPage(browser: Browser, { theme, width }: Look): Promis
     async picture(name) {
       if (SCREENSHOTS === undefined) return;
       mkdirSync(SCREENSHOTS, { recursive: true });
-      await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage: true });
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${theme}-${width}.png`), fullPage: true });
     },
     close: () => context.close(),
   };

@@ -3,7 +3,8 @@ import type { Browser } from "playwright-core";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { ADMIN_TOKEN, type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import type { TestGatewayOptions } from "../gateway/gateway.ts";
-import { type ConsolePage, type Look, openChromium, openPage, signIn } from "./browser.ts";
+import { type ConsolePage, openChromium, openPage, signIn } from "./browser.ts";
+import { type Look, named } from "./looks.ts";
 
 /** A gateway with the sandbox, whose console a browser looks at. */
 export interface Desk {
@@ -12,21 +13,21 @@ export interface Desk {
   readonly clock: FakeClock;
   /** What the admin API answers to a GET. */
   read(path: string): Promise<Json>;
-  /** A page that nobody has signed in on. */
-  open(look?: Look): Promise<ConsolePage>;
-  /** A page that is signed in with the admin token, or with `credential`. */
-  openSignedIn(credential?: string, look?: Look): Promise<ConsolePage>;
-  /** A test of what a reader does on a page that is signed in; nothing may go wrong on the page meanwhile. */
-  story(name: string, act: (opened: ConsolePage) => Promise<void>, as?: () => string): void;
+  /** A test of what a reader does who has not signed in; nothing may go wrong on the page meanwhile. */
+  visit(name: string, act: Act): void;
+  /** The same of one who is signed in with the admin token, or with the credential that `as` gives. */
+  story(name: string, act: Act, as?: () => string): void;
 }
 
-const PLAIN: Look = { theme: "light", width: 1440 };
+/** What a reader does on a page in a look. */
+type Act = (opened: ConsolePage, look: Look) => Promise<void>;
 
 /** A busy machine draws slowly. */
 const MOST_MS = 120_000;
 
-/** Starts a gateway and a browser for the tests of a file. */
+/** Starts a gateway and a browser for a group of tests, each of which is in the next look. */
 export function useDesk(
+  next: () => Look,
   optionsOf: () => TestGatewayOptions | Promise<TestGatewayOptions> = () => ({}),
 ): Desk {
   let browser: Browser;
@@ -44,13 +45,24 @@ export function useDesk(
     await browser.close();
     await gateway.close();
   });
-  const open: Desk["open"] = (look = PLAIN) => openPage(browser, look);
-  const openSignedIn: Desk["openSignedIn"] = async (credential = ADMIN_TOKEN, look = PLAIN) => {
-    const opened = await open(look);
-    await signIn(opened, gateway.url, credential);
-    // Without a session the first read is a 401, which the browser logs.
-    opened.faults();
-    return opened;
+  const visit: Desk["visit"] = (name, act) => {
+    const look = next();
+    test(
+      `${name} (${named(look)})`,
+      async () => {
+        const opened = await openPage(browser, look);
+        try {
+          await act(opened, look);
+          expect(opened.faults()).toEqual([]);
+        } catch (error) {
+          await opened.picture(`failed: ${name}`.replace(/\W+/g, "-"));
+          throw error;
+        } finally {
+          await opened.close();
+        }
+      },
+      MOST_MS,
+    );
   };
   return {
     get gateway() {
@@ -64,25 +76,14 @@ export function useDesk(
       expect([path, status]).toEqual([path, 200]);
       return json;
     },
-    open,
-    openSignedIn,
+    visit,
     story(name, act, as) {
-      test(
-        name,
-        async () => {
-          const opened = await openSignedIn(as?.());
-          try {
-            await act(opened);
-            expect(opened.faults()).toEqual([]);
-          } catch (error) {
-            await opened.picture(`failed: ${name}`.replace(/\W+/g, "-"));
-            throw error;
-          } finally {
-            await opened.close();
-          }
-        },
-        MOST_MS,
-      );
+      visit(name, async (opened, look) => {
+        await signIn(opened, gateway.url, as?.() ?? ADMIN_TOKEN);
+        // Without a session the first read is a 401, which the browser logs.
+        opened.faults();
+        await act(opened, look);
+      });
     },
   };
 }

@@ -1,14 +1,15 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
 import { useDesk } from "./desk.ts";
+import { openPlace } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
 import { fillGateway, type Filled } from "./fill.ts";
 
 // The ways to a page: the palette by the keyboard, the range of time, a part of a chart, the rail.
 
-describeInChromium("a page is found", () => {
-  const desk = useDesk();
+describeInLooks("a page is found", (next) => {
+  const desk = useDesk(next);
   let filled: Promise<Filled> | undefined;
   const things = (): Promise<Filled> =>
     (filled ??= fillGateway(desk.gateway.url, desk.gateway.key, ADMIN_TOKEN));
@@ -64,7 +65,7 @@ describeInChromium("a page is found", () => {
     const range = page.getByLabel("Range of time");
     await range.selectOption({ label: "Last 7 days" });
     await page.waitForURL(/range=7d/);
-    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Requests" }).click();
+    await openPlace(page, "Requests");
     await page.getByRole("heading", { level: 1, name: "Requests" }).waitFor();
     expect(searchOf(page)).toEqual({ range: "7d" });
     await page.reload();

@@ -1,83 +1,77 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
 import { greeted, useGatewayProcesses } from "../gateway/processes.ts";
-import { LONG } from "../runs.ts";
-import { type Look, openChromium, openPage, signIn } from "./browser.ts";
+import { openChromium, openPage, signIn } from "./browser.ts";
+import { describeInLooks, named } from "./looks.ts";
 
 // The first minutes of a reader who has started the gateway, and knows no more than what it printed: a key with a budget, a
 // call, an answer, an image, and what they cost. The seconds are printed; no test depends on them.
-
-const PHONE: Look = { theme: "dark", width: 390 };
-const LOOKS: readonly Look[] = LONG
-  ? [PHONE, { theme: "light", width: 1440 }, { theme: "dark", width: 1440 }, { theme: "light", width: 390 }]
-  : [PHONE];
 
 const processes = useGatewayProcesses();
 let browser: Browser;
 beforeAll(async () => void (browser = await openChromium()));
 afterAll(() => browser.close());
 
-describeInChromium("the first minutes", () => {
-  for (const look of LOOKS)
-    test(`lead from the greeting to a key with a budget, a call, an image, and what it cost (${look.theme}, ${look.width} px)`, async () => {
-      const gateway = processes.start({ SWITCHYARD_SANDBOX: "on" });
-      const url = await greeted(gateway);
-      const began = performance.now();
-      const times: string[] = [];
-      const done = (what: string): void =>
-        void times.push(`${what} ${((performance.now() - began) / 1_000).toFixed(1)} s`);
-      const [, token = ""] = /Admin token \(shown once\): (\S+)/.exec(gateway.output()) ?? [];
+describeInLooks("the first minutes", (next) => {
+  const look = next();
+  test(`lead from the greeting to a key with a budget, a call, an image, and what it cost (${named(look)})`, async () => {
+    const gateway = processes.start({ SWITCHYARD_SANDBOX: "on" });
+    const url = await greeted(gateway);
+    const began = performance.now();
+    const times: string[] = [];
+    const done = (what: string): void =>
+      void times.push(`${what} ${((performance.now() - began) / 1_000).toFixed(1)} s`);
+    const [, token = ""] = /Admin token \(shown once\): (\S+)/.exec(gateway.output()) ?? [];
 
-      const opened = await openPage(browser, look);
-      const { page } = opened;
-      await signIn(opened, url, token);
-      opened.faults();
-      // Nobody looked for it: an unused gateway leads there by itself.
-      await page.getByRole("heading", { level: 1, name: "Make a first call" }).waitFor();
-      await page.getByLabel("Name of the key").fill("trial");
-      await page.getByLabel(/^Budget in credits/).fill("2000");
-      await page.getByRole("button", { name: "Create a key" }).click();
-      await page.getByText("This is the only time that its text is shown.").waitFor();
-      const copied = async (name: string, text: RegExp): Promise<string> => {
-        await page.getByRole("button", { name }).click();
-        const isCopied = `navigator.clipboard.readText().then((text) => ${text}.test(text) && text)`;
-        return String(await (await page.waitForFunction(isCopied)).jsonValue());
-      };
-      const line = await copied("Copy line for a shell", /^export/);
-      done("key");
+    const opened = await openPage(browser, look);
+    const { page } = opened;
+    await signIn(opened, url, token);
+    opened.faults();
+    // Nobody looked for it: an unused gateway leads there by itself.
+    await page.getByRole("heading", { level: 1, name: "Make a first call" }).waitFor();
+    await page.getByLabel("Name of the key").fill("trial");
+    await page.getByLabel(/^Budget in credits/).fill("2000");
+    await page.getByRole("button", { name: "Create a key" }).click();
+    await page.getByText("This is the only time that its text is shown.").waitFor();
+    const copied = async (name: string, text: RegExp): Promise<string> => {
+      await page.getByRole("button", { name }).click();
+      const isCopied = `navigator.clipboard.readText().then((text) => ${text}.test(text) && text)`;
+      return String(await (await page.waitForFunction(isCopied)).jsonValue());
+    };
+    const line = await copied("Copy line for a shell", /^export/);
+    done("key");
 
-      const call = await copied("Copy the call", /^curl/);
-      const shell = Bun.spawn(["bash", "-c", `${line}\n${call}`], { stdout: "pipe", stderr: "ignore" });
-      expect(JSON.parse(await new Response(shell.stdout).text())).toMatchObject({
-        object: "chat.completion",
-      });
-      await page.getByRole("status").getByText("Completed").waitFor();
-      done("first call");
+    const call = await copied("Copy the call", /^curl/);
+    const shell = Bun.spawn(["bash", "-c", `${line}\n${call}`], { stdout: "pipe", stderr: "ignore" });
+    expect(JSON.parse(await new Response(shell.stdout).text())).toMatchObject({
+      object: "chat.completion",
+    });
+    await page.getByRole("status").getByText("Completed").waitFor();
+    done("first call");
 
-      await page.getByRole("link", { name: "Try it here" }).click();
-      await page.getByRole("button", { name: "Save" }).click();
-      await page.getByLabel("Message").fill("What is a switchyard?");
-      await page.getByRole("button", { name: "Send" }).click();
-      await page.getByRole("button", { name: "Regenerate" }).waitFor();
-      done("answer");
+    await page.getByRole("link", { name: "Try it here" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByLabel("Message").fill("What is a switchyard?");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByRole("button", { name: "Regenerate" }).waitFor();
+    done("answer");
 
-      await page.getByRole("link", { name: "Images" }).click();
-      await page.getByLabel("Prompt").first().fill("A quiet harbour");
-      await page.getByText(/^Costs/).waitFor();
-      const price = (await page.locator("strong", { hasText: " cr" }).first().textContent()) ?? "";
-      await page.getByRole("button", { name: "Make images" }).click();
-      await page.getByRole("button", { name: "Open image 1" }).waitFor();
-      done("image");
+    await page.getByRole("link", { name: "Images" }).click();
+    await page.getByLabel("Prompt").first().fill("A quiet harbour");
+    await page.getByText(/^Costs/).waitFor();
+    const price = (await page.locator("strong", { hasText: " cr" }).first().textContent()) ?? "";
+    await page.getByRole("button", { name: "Make images" }).click();
+    await page.getByRole("button", { name: "Open image 1" }).waitFor();
+    done("image");
 
-      await page.getByRole("article").getByRole("link", { name: /^req_/ }).first().click();
-      await page.getByRole("heading", { level: 1, name: "Request" }).waitFor();
-      const charge = page.getByRole("region", { name: "Charge", exact: true });
-      await charge.getByText(price.replace(" cr", "")).first().waitFor();
-      done("what it cost");
-      await opened.picture(`first-minutes-${look.theme}-${look.width}`);
-      console.log(`first minutes, ${look.theme}, ${look.width} px: ${times.join(", ")}`);
-      expect(opened.faults()).toEqual([]);
-      await opened.close();
-    }, 300_000);
+    await page.getByRole("article").getByRole("link", { name: /^req_/ }).first().click();
+    await page.getByRole("heading", { level: 1, name: "Request" }).waitFor();
+    const charge = page.getByRole("region", { name: "Charge", exact: true });
+    await charge.getByText(price.replace(" cr", "")).first().waitFor();
+    done("what it cost");
+    await opened.picture("first-minutes");
+    console.log(`first minutes, ${named(look)}: ${times.join(", ")}`);
+    expect(opened.faults()).toEqual([]);
+    await opened.close();
+  }, 300_000);
 });

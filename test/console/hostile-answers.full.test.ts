@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
 import { signIn } from "../gateway/console-client.ts";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
@@ -8,6 +7,8 @@ import { chatStream } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import type { ConsolePage } from "./browser.ts";
 import { useDesk } from "./desk.ts";
+import { openRequest } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 import { HOSTILE, LOOK_FOR_TRACES } from "./hostile-text.ts";
 
 // Texts of models, providers and files stand on the screens as they are, and do nothing (catalogue, S28).
@@ -16,7 +17,7 @@ const MODEL = "evil/model";
 const IMAGES = "openai/gpt-image-2";
 const ALL = HOSTILE.join("\n");
 
-describeInChromium("a hostile text", () => {
+describeInLooks("a hostile text", (next) => {
   let double: UpstreamDouble;
   let chat: () => Answer;
   beforeAll(async () => {
@@ -28,7 +29,7 @@ describeInChromium("a hostile text", () => {
     );
   });
   afterAll(() => double.close());
-  const desk = useDesk(() => ({
+  const desk = useDesk(next, () => ({
     openai: `${double.url}/v1`,
     settings: JSON.stringify({
       providers: {
@@ -79,7 +80,7 @@ describeInChromium("a hostile text", () => {
       const paragraphs = HOSTILE.map((text) => `${text}\n\n`);
       chat = () => sseAnswer(chatStream({ words: paragraphs, reasoning: paragraphs, toolCalls }));
       await openOn(page, `playground?model=${MODEL}`);
-      const request = page.getByRole("complementary", { name: "Request" });
+      const request = await openRequest(page);
       await request.getByLabel("System prompt").fill(ALL);
       await request.locator("summary", { hasText: "Tools" }).click();
       await request.getByRole("button", { name: "Put in an example" }).click();

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import type { ConsolePage } from "./browser.ts";
 import { useDesk } from "./desk.ts";
+import { describeInLooks } from "./looks.ts";
 import { HOSTILE, LOOK_FOR_TRACES } from "./hostile-text.ts";
 
 // Texts that others chose stand on the screens as they are, and do nothing: names, reasons, fields (catalogue, S28).
@@ -16,11 +16,11 @@ test("there are sixty hostile texts, each of which could be a name", () => {
   expect(HOSTILE.filter((text) => text.length > 200)).toEqual([]);
 });
 
-describeInChromium("a hostile text", () => {
+describeInLooks("a hostile text", (next) => {
   let double: UpstreamDouble;
   beforeAll(async () => void (double = await startUpstreamDouble()));
   afterAll(() => double.close());
-  const desk = useDesk(() => ({
+  const desk = useDesk(next, () => ({
     settings: JSON.stringify({
       providers: {
         evil: {
@@ -81,8 +81,7 @@ describeInChromium("a hostile text", () => {
     await page.waitForLoadState("networkidle");
   };
 
-  test("would be found where a page took it for markup", async () => {
-    const opened = await desk.openSignedIn();
+  desk.story("would be found where a page took it for markup", async (opened) => {
     const { page } = opened;
     // A screen that is still drawn would take away what is put into it.
     await go(page, "settings");
@@ -94,8 +93,7 @@ describeInChromium("a hostile text", () => {
       expect([text, await page.evaluate(LOOK_FOR_TRACES)]).not.toEqual([text, []]);
     }
     expect(opened.faults().some((fault) => fault.includes("policy: "))).toBe(true);
-    await opened.close();
-  }, 120_000);
+  });
 
   desk.story(
     "as the name of an account or a key is drawn as it is, in every list that has it",

@@ -4,12 +4,13 @@ import { chromiumPath, describeInChromium } from "../browser/chromium.ts";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
 import { greeted, keyOf, useGatewayProcesses } from "../gateway/processes.ts";
 import { type ConsolePage, openPage, signIn } from "./browser.ts";
+import { openPlace } from "./hands.ts";
+import { describeInLooks, type Look, named } from "./looks.ts";
 
 // What the console keeps and copies, and how it draws what a model says, in a real browser on plain HTTP.
 
 /** A name that is not the machine's own: to browsers a page there is not secure, and has no clipboard. */
 const HOST = "switchyard.test";
-const LOOK = { theme: "light", width: 1440 } as const;
 
 const processes = useGatewayProcesses();
 let browser: Browser;
@@ -21,10 +22,19 @@ beforeAll(async () => {
 });
 afterAll(() => browser.close());
 
-async function opened(): Promise<ConsolePage & { readonly url: string; readonly key: string }> {
-  const gateway = processes.start({ SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN, SWITCHYARD_SANDBOX: "on" });
-  const url = (await greeted(gateway)).replace("127.0.0.1", HOST);
-  return { ...(await openPage(browser, LOOK)), url, key: keyOf(gateway) };
+/** A test of what a reader does in a look, on a gateway of its own. */
+function story(
+  look: Look,
+  name: string,
+  act: (opened: ConsolePage & { readonly url: string; readonly key: string }) => Promise<void>,
+): void {
+  test(`${name} (${named(look)})`, async () => {
+    const gateway = processes.start({ SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN, SWITCHYARD_SANDBOX: "on" });
+    const url = (await greeted(gateway)).replace("127.0.0.1", HOST);
+    const opened = await openPage(browser, look);
+    await act({ ...opened, url, key: keyOf(gateway) });
+    await opened.close();
+  }, 120_000);
 }
 
 /** Lets the playground's calls be answered with `markdown`, in one event. */
@@ -45,9 +55,8 @@ async function say(page: Page, text: string): Promise<void> {
   await page.getByRole("button", { name: "Regenerate" }).waitFor();
 }
 
-describeInChromium("the console on plain HTTP", () => {
-  test("a conversation is there after a reload, and for no other session", async () => {
-    const console = await opened();
+describeInLooks("the console on plain HTTP", (next) => {
+  story(next(), "a conversation is there after a reload, and for no other session", async (console) => {
     const { page, url, key } = console;
     await signIn(console, url, key);
     await page.goto(`${url}/console/playground`);
@@ -68,86 +77,86 @@ describeInChromium("the console on plain HTTP", () => {
     await signIn(console, url, key);
     await page.goto(`${url}/console/playground`);
     await page.getByText("Nothing said yet").waitFor();
-    await console.close();
-  }, 120_000);
+  });
 
-  test("a conversation stays while the reader looks at another page", async () => {
-    const console = await opened();
+  story(next(), "a conversation stays while the reader looks at another page", async (console) => {
     const { page, url, key } = console;
     await signIn(console, url, key);
     await page.goto(`${url}/console/playground`);
     await answerWith(page, "A track.");
     await say(page, "Where do cars go?");
-    await page.getByRole("link", { name: "Settings" }).click();
+    await openPlace(page, "Settings");
     await page.getByRole("heading", { name: "Settings" }).waitFor();
-    await page.getByRole("link", { name: "Playground" }).click();
+    await openPlace(page, "Playground");
     await page.getByText("Where do cars go?").waitFor();
-    await console.close();
-  }, 120_000);
+  });
 
-  test("an answer is drawn from its Markdown: no HTML of it lives, and nothing is loaded from elsewhere", async () => {
-    const console = await opened();
-    const { page, url, key } = console;
-    await signIn(console, url, key);
-    await page.goto(`${url}/console/playground`);
-    console.faults();
-    const asked: string[] = [];
-    page.on("request", (request) => asked.push(request.url()));
-    await answerWith(
-      page,
-      [
-        "# Yards",
-        "- one\n- two",
-        "| a | b |\n|---|--:|\n| x | 1 |",
-        "```ts\nlet a = 1;\n```",
-        "[safe](https://e.example/x) [not](javascript:alert(1)) ![map](https://e.example/map.png)",
-        '<img src="https://e.example/i.png" onerror="document.title = \'taken\'"><script>alert(1)</script>',
-      ].join("\n\n"),
-    );
-    await say(page, "Draw.");
-    const answer = page.getByRole("article");
-    expect(await answer.getByRole("heading", { name: "Yards" }).count()).toBe(1);
-    expect(await answer.getByRole("listitem").allInnerTexts()).toEqual(["one", "two"]);
-    expect(await answer.getByRole("cell").allInnerTexts()).toEqual(["x", "1"]);
-    expect(await answer.locator("img, script").count()).toBe(0);
-    expect(await answer.getByRole("link", { name: "not" }).count()).toBe(0);
-    const safe = answer.getByRole("link", { name: "safe" });
-    expect(await safe.getAttribute("rel")).toBe("noopener noreferrer");
-    expect(await safe.getAttribute("target")).toBe("_blank");
-    expect(await answer.getByText('<img src="https://e.example/i.png"').count()).toBe(1);
-    expect(asked.filter((address) => address.includes("e.example"))).toEqual([]);
-    expect([...console.faults(), ...(await console.axe())]).toEqual([]);
-    await answer.getByRole("button", { name: "Copy code" }).click();
-    await answer.getByRole("button", { name: "Copied" }).waitFor();
-    await console.close();
-  }, 120_000);
+  story(
+    next(),
+    "an answer is drawn from its Markdown: no HTML of it lives, and nothing is loaded from elsewhere",
+    async (console) => {
+      const { page, url, key } = console;
+      await signIn(console, url, key);
+      await page.goto(`${url}/console/playground`);
+      console.faults();
+      const asked: string[] = [];
+      page.on("request", (request) => asked.push(request.url()));
+      await answerWith(
+        page,
+        [
+          "# Yards",
+          "- one\n- two",
+          "| a | b |\n|---|--:|\n| x | 1 |",
+          "```ts\nlet a = 1;\n```",
+          "[safe](https://e.example/x) [not](javascript:alert(1)) ![map](https://e.example/map.png)",
+          '<img src="https://e.example/i.png" onerror="document.title = \'taken\'"><script>alert(1)</script>',
+        ].join("\n\n"),
+      );
+      await say(page, "Draw.");
+      const answer = page.getByRole("article");
+      expect(await answer.getByRole("heading", { name: "Yards" }).count()).toBe(1);
+      expect(await answer.getByRole("listitem").allInnerTexts()).toEqual(["one", "two"]);
+      expect(await answer.getByRole("cell").allInnerTexts()).toEqual(["x", "1"]);
+      expect(await answer.locator("img, script").count()).toBe(0);
+      expect(await answer.getByRole("link", { name: "not" }).count()).toBe(0);
+      const safe = answer.getByRole("link", { name: "safe" });
+      expect(await safe.getAttribute("rel")).toBe("noopener noreferrer");
+      expect(await safe.getAttribute("target")).toBe("_blank");
+      expect(await answer.getByText('<img src="https://e.example/i.png"').count()).toBe(1);
+      expect(asked.filter((address) => address.includes("e.example"))).toEqual([]);
+      expect([...console.faults(), ...(await console.axe())]).toEqual([]);
+      await answer.getByRole("button", { name: "Copy code" }).click();
+      await answer.getByRole("button", { name: "Copied" }).waitFor();
+    },
+  );
 
-  test("what is copied without a clipboard is the text itself, and a refusal is told", async () => {
-    const console = await opened();
-    const { page, url } = console;
-    await signIn(console, url, ADMIN_TOKEN);
-    await page.goto(`${url}/console/welcome`);
-    expect(await page.evaluate<boolean>("navigator.clipboard === undefined")).toBe(true);
-    const copy = page.getByRole("button", { name: "Copy the call" });
-    await copy.first().click();
-    await page.getByRole("button", { name: "Copied" }).waitFor();
-    // The field is a plain one: what arrives there is what the clipboard has.
-    const field = page.getByLabel("Name of the key");
-    await field.fill("");
-    await field.press("Control+v");
-    expect(await field.inputValue()).toStartWith("curl http://");
-    await page.evaluate("document.execCommand = () => false");
-    await page.getByRole("button", { name: "Copied" }).waitFor({ state: "detached" });
-    await copy.first().click();
-    await page.getByRole("alert").getByText("Not copied").waitFor();
-    await console.close();
-  }, 120_000);
+  story(
+    next(),
+    "what is copied without a clipboard is the text itself, and a refusal is told",
+    async (console) => {
+      const { page, url } = console;
+      await signIn(console, url, ADMIN_TOKEN);
+      await page.goto(`${url}/console/welcome`);
+      expect(await page.evaluate<boolean>("navigator.clipboard === undefined")).toBe(true);
+      const copy = page.getByRole("button", { name: "Copy the call" });
+      await copy.first().click();
+      await page.getByRole("button", { name: "Copied" }).waitFor();
+      // The field is a plain one: what arrives there is what the clipboard has.
+      const field = page.getByLabel("Name of the key");
+      await field.fill("");
+      await field.press("Control+v");
+      expect(await field.inputValue()).toStartWith("curl http://");
+      await page.evaluate("document.execCommand = () => false");
+      await page.getByRole("button", { name: "Copied" }).waitFor({ state: "detached" });
+      await copy.first().click();
+      await page.getByRole("alert").getByText("Not copied").waitFor();
+    },
+  );
 });
 
-describeInChromium("the console's first load", () => {
+describeInLooks("the console's first load", (next) => {
   for (const path of ["overview", "playground", "requests"])
-    test(`of ${path} is at most 200 KB compressed`, async () => {
-      const console = await opened();
+    story(next(), `of ${path} is at most 200 KB compressed`, async (console) => {
       const { page, url } = console;
       const sizes: Promise<number>[] = [];
       page.on("requestfinished", (request) => {
@@ -162,48 +171,50 @@ describeInChromium("the console's first load", () => {
       const loaded = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
       expect(loaded).toBeGreaterThan(50_000);
       expect(loaded).toBeLessThan(200_000);
-      await console.close();
-    }, 120_000);
+    });
 });
 
-describeInChromium("the console by keyboard", () => {
-  test("a dialog gives the focus back to what opened it, and so does the palette", async () => {
-    const console = await opened();
-    const { page, url } = console;
-    await signIn(console, url, ADMIN_TOKEN);
-    await page.goto(`${url}/console/accounts`);
-    const opener = page.getByRole("button", { name: "Create an account" });
-    await opener.focus();
-    await page.keyboard.press("Enter");
-    await page.getByRole("dialog").waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    await page.locator("button:focus", { hasText: "Create an account" }).waitFor();
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox", { name: "Go to a page" }).waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    await page.locator("button:focus", { hasText: "Create an account" }).waitFor();
-    await console.close();
-  }, 120_000);
-
-  for (const width of [360, 390])
-    test(`a phone of ${width} px reaches every place, scrolls no page sideways, and stops at nothing unseen`, async () => {
-      const { url, ...first } = await opened();
-      await first.close();
-      const console = await openPage(browser, { theme: "light", width });
-      const { page } = console;
+describeInLooks("the console by keyboard", (next) => {
+  story(
+    next(),
+    "a dialog gives the focus back to what opened it, and so does the palette",
+    async (console) => {
+      const { page, url } = console;
       await signIn(console, url, ADMIN_TOKEN);
-      for (const place of ["Tasks", "Accounts & keys", "Health", "Settings"]) {
-        await page.getByRole("button", { name: "More" }).click();
-        await page.getByRole("dialog").getByRole("link", { name: place }).click();
-        await page.getByRole("heading", { level: 1, name: place }).waitFor();
-        await page.waitForLoadState("networkidle");
-        expect([place, await page.evaluate(SIDEWAYS)]).toEqual([place, 0]);
-        expect([place, await page.evaluate(UNSEEN_STOPS)]).toEqual([place, []]);
-      }
-      await console.close();
-    }, 120_000);
+      await page.goto(`${url}/console/accounts`);
+      const opener = page.getByRole("button", { name: "Create an account" });
+      await opener.focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.locator("button:focus", { hasText: "Create an account" }).waitFor();
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Go to a page" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.locator("button:focus", { hasText: "Create an account" }).waitFor();
+    },
+  );
+});
+
+describeInChromium("the console", () => {
+  for (const width of [360, 390])
+    story(
+      { theme: "light", width },
+      `a phone of ${width} px reaches every place, scrolls no page sideways, and stops at nothing unseen`,
+      async (console) => {
+        const { page, url } = console;
+        await signIn(console, url, ADMIN_TOKEN);
+        for (const place of ["Tasks", "Accounts & keys", "Health", "Settings"]) {
+          await openPlace(page, place);
+          await page.getByRole("heading", { level: 1, name: place }).waitFor();
+          await page.waitForLoadState("networkidle");
+          expect([place, await page.evaluate(SIDEWAYS)]).toEqual([place, 0]);
+          expect([place, await page.evaluate(UNSEEN_STOPS)]).toEqual([place, []]);
+        }
+      },
+    );
 });
 
 /** By how many pixels the page is wider than the window. */

@@ -1,14 +1,14 @@
 import { expect } from "bun:test";
-import { describeInChromium } from "../browser/chromium.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
+import { describeInLooks } from "./looks.ts";
 
 // The life of a key, by hand in a browser; the admin API tells what became of each step.
 
 const MODEL = "openai/gpt-5.6-luna";
 
-describeInChromium("a key", () => {
-  const desk = useDesk();
+describeInLooks("a key", (next) => {
+  const desk = useDesk(next);
 
   const named = async (name: string): Promise<Json> =>
     (await desk.read("/keys?limit=1000")).data.find((key: Json) => key.name === name);

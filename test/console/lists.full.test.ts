@@ -1,9 +1,10 @@
 import { beforeAll, expect } from "bun:test";
 import { readFileSync } from "node:fs";
-import type { Locator, Page } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
+import type { Page } from "playwright-core";
 import type { Json } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
+import { isOnPhone, openFilters, orderBy, rowsOf } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 
 // Every list filters, sorts, pages and exports, and its address keeps what is shown: for a reload, for Back, for others.
 
@@ -11,8 +12,8 @@ const LUNA = "openai/gpt-5.6-luna";
 /** One read of a list gives this many. */
 const PAGE = 100;
 
-describeInChromium("a list", () => {
-  const desk = useDesk();
+describeInLooks("a list", (next) => {
+  const desk = useDesk(next);
   let second: Json;
   let secondKey: Json;
   let other: string;
@@ -52,8 +53,6 @@ describeInChromium("a list", () => {
   const go = (page: Page, path: string) => page.goto(`${desk.gateway.url}/console/${path}`);
   const searchOf = (page: Page): Record<string, string> =>
     Object.fromEntries(new URL(page.url()).searchParams);
-  /** The rows of a table, without its head. */
-  const rowsOf = (table: Locator): Locator => table.locator("tbody tr:not([aria-hidden])");
   const shown = (page: Page, words: string) => page.getByRole("status").getByText(words).waitFor();
 
   /** What the button saves, as lines. */
@@ -79,7 +78,7 @@ describeInChromium("a list", () => {
     await shown(page, `${PAGE + 3} requests shown`);
     expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
 
-    const filters = page.getByRole("search", { name: "Filters" });
+    const filters = await openFilters(page);
     await filters.getByLabel("Model").fill(other);
     await page.keyboard.press("Enter");
     await shown(page, "2 requests shown");
@@ -97,6 +96,7 @@ describeInChromium("a list", () => {
     expect(searchOf(page)).toEqual({ model: other });
     await page.reload();
     await shown(page, "2 requests shown");
+    await openFilters(page);
     expect(await filters.getByLabel("Model").inputValue()).toBe(other);
     await page.getByRole("button", { name: "Clear filters" }).click();
     await shown(page, `${PAGE} requests shown`);
@@ -107,22 +107,27 @@ describeInChromium("a list", () => {
   desk.story("is put in order by a head, either way, also after a reload", async ({ page }) => {
     await go(page, "requests");
     const table = page.getByRole("region", { name: "Table of requests" });
-    const head = table.getByRole("columnheader", { name: /^Tokens out/ });
     const tokens = async (): Promise<readonly number[]> =>
       (await rowsOf(table).locator('td[data-label="Tokens out"]').allTextContents()).map(Number);
-    await head.getByRole("button").click();
+    const list = page.getByRole("region", { name: "Requests that ended" });
+    /** What tells the reader the order: a head, and on a phone the choice. */
+    const toldOrder = async (): Promise<string | null> =>
+      isOnPhone(page)
+        ? list.getByLabel("Order").locator("option:checked").textContent()
+        : list.getByRole("columnheader", { name: /^Tokens out/ }).getAttribute("aria-sort");
+    await orderBy(list, "Tokens out");
     await shown(page, "in order among these");
     expect(searchOf(page)).toEqual({ sort: "-out" });
-    expect(await head.getAttribute("aria-sort")).toBe("descending");
+    expect(await toldOrder()).toBe(isOnPhone(page) ? "Tokens out ↓" : "descending");
     const down = await tokens();
     expect(down).toEqual(down.toSorted((a, b) => b - a));
     expect(new Set(down).size).toBeGreaterThan(1);
-    await head.getByRole("button").click();
+    await orderBy(list, "Tokens out", "↑");
     await page.waitForURL(/sort=out/);
     await page.reload();
     await shown(page, "in order among these");
     expect(await tokens()).toEqual(down.toReversed());
-    expect(await head.getAttribute("aria-sort")).toBe("ascending");
+    expect(await toldOrder()).toBe(isOnPhone(page) ? "Tokens out ↑" : "ascending");
   });
 
   desk.story("of refusals has its own filters, which the other tab does not take along", async ({ page }) => {
@@ -130,7 +135,7 @@ describeInChromium("a list", () => {
     await page.getByRole("tab", { name: "Refused" }).click();
     await shown(page, "2 refusals shown");
     expect(searchOf(page)).toEqual({ tab: "refused" });
-    await page.getByRole("search", { name: "Filters" }).getByLabel("Status").selectOption("401");
+    await (await openFilters(page)).getByLabel("Status").selectOption("401");
     await shown(page, "1 refusal shown");
     await page.reload();
     await shown(page, "1 refusal shown");
@@ -147,7 +152,7 @@ describeInChromium("a list", () => {
     await go(page, "tasks");
     await shown(page, "2 tasks shown");
     await page.getByRole("tab", { name: "Pending" }).click();
-    await page.getByRole("search", { name: "Filters" }).getByLabel("Kind").selectOption({ label: "Video" });
+    await (await openFilters(page)).getByLabel("Kind").selectOption({ label: "Video" });
     await shown(page, "1 task shown");
     expect(searchOf(page)).toEqual({ status: "pending", kind: "video" });
     await page.reload();
@@ -162,7 +167,7 @@ describeInChromium("a list", () => {
     await shown(page, `${PAGE} accounts shown`);
     await page.getByRole("button", { name: "Load more" }).click();
     await shown(page, `${PAGE + 2} accounts shown`);
-    await page.getByLabel("Name or id").fill("second");
+    await (await openFilters(page)).getByLabel("Name or id").fill("second");
     await page.keyboard.press("Enter");
     await shown(page, "1 account shown");
     expect(searchOf(page)).toEqual({ text: "second" });
@@ -172,7 +177,8 @@ describeInChromium("a list", () => {
     expect(searchOf(page)).toEqual({ tab: "keys", account_id: second.id, status: "live" });
     await page.reload();
     const keys = page.getByRole("region", { name: "Table of keys" });
-    await keys.getByRole("columnheader", { name: "Spent in all" }).getByRole("button").click();
+    await keys.getByText("second key").waitFor();
+    await orderBy(page.getByRole("region", { name: "Keys", exact: true }), "Spent in all");
     await page.waitForURL(/sort=-spent/);
     expect(await rowsOf(keys).count()).toBe(1);
     expect((await exported(page, "Keys"))[1]).toStartWith("second key,Second,live,");
@@ -180,9 +186,9 @@ describeInChromium("a list", () => {
 
   desk.story("of an account's keys and of its ledger stand in one address", async ({ page }) => {
     await go(page, `accounts/${second.id}`);
-    await page.getByRole("columnheader", { name: "Spent in all" }).getByRole("button").click();
+    await orderBy(page.getByRole("region", { name: "Keys", exact: true }), "Spent in all");
     await page.waitForURL(/keys=-spent/);
-    await page.getByRole("search", { name: "Filters" }).getByLabel("What").selectOption({ label: "Charge" });
+    await (await openFilters(page)).getByLabel("What").selectOption({ label: "Charge" });
     await shown(page, "2 entries shown");
     expect(searchOf(page)).toEqual({ keys: "-spent", kind: "settle" });
     await page.reload();
@@ -196,7 +202,7 @@ describeInChromium("a list", () => {
       .getByRole("status")
       .getByText(/^(\d+) of \1 models/)
       .waitFor();
-    const filters = page.getByRole("search", { name: "Filters" });
+    const filters = await openFilters(page);
     await filters.getByLabel("Category").selectOption("video");
     await filters.getByLabel("Name, id or maker").fill("seedance");
     await page.keyboard.press("Enter");

@@ -1,92 +1,91 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import type { Locator } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
 import { useDesk } from "./desk.ts";
+import { describeInLooks, PHONES } from "./looks.ts";
 
 // What stands beside what on a phone: nothing hides what has to be read or chosen.
 
-const PHONE = { theme: "light", width: 390 } as const;
+describeInLooks(
+  "on a phone",
+  (next) => {
+    const desk = useDesk(next);
 
-describeInChromium("on a phone", () => {
-  const desk = useDesk();
+    /** Whether two elements share a place on the page. */
+    const overlap = async (one: Locator, other: Locator): Promise<boolean> => {
+      const [a, b] = [await one.boundingBox(), await other.boundingBox()];
+      if (a === null || b === null) throw new Error("An element has no place.");
+      const isApart = (from: number, length: number, to: number, others: number): boolean =>
+        from + length <= to || to + others <= from;
+      return !isApart(a.x, a.width, b.x, b.width) && !isApart(a.y, a.height, b.y, b.height);
+    };
 
-  /** Whether two elements share a place on the page. */
-  const overlap = async (one: Locator, other: Locator): Promise<boolean> => {
-    const [a, b] = [await one.boundingBox(), await other.boundingBox()];
-    if (a === null || b === null) throw new Error("An element has no place.");
-    const isApart = (from: number, length: number, to: number, others: number): boolean =>
-      from + length <= to || to + others <= from;
-    return !isApart(a.x, a.width, b.x, b.width) && !isApart(a.y, a.height, b.y, b.height);
-  };
+    desk.story("what is written to a model hides nothing before the account is chosen", async (opened) => {
+      const { page } = opened;
+      await page.goto(`${desk.gateway.url}/console/playground`);
+      await page.getByText("Nothing is chosen yet.").waitFor();
+      const composer = page.locator("form").filter({ has: page.getByLabel("Message") });
+      expect(await overlap(composer, page.getByLabel("Model", { exact: true }))).toBe(false);
+      await opened.picture("phone-playground");
+      // An image needs the same choice, where the reader is.
+      await page.getByRole("link", { name: "Images" }).click();
+      await page.getByLabel("Prompt").fill("A harbour");
+      const make = page.getByRole("button", { name: "Make images" });
+      expect(await make.isDisabled()).toBe(true);
+      await opened.picture("phone-images");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("region", { name: "What runs are charged to" }).waitFor({ state: "detached" });
+      expect(await make.isEnabled()).toBe(true);
+      await page.getByRole("link", { name: "Text", exact: true }).click();
+      // Once it is chosen the composer stays in sight.
+      await composer.waitFor();
+      const box = await composer.boundingBox();
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(844);
+    });
 
-  test("what is written to a model hides nothing before the account is chosen", async () => {
-    const opened = await desk.openSignedIn(undefined, PHONE);
-    const { page } = opened;
-    await page.goto(`${desk.gateway.url}/console/playground`);
-    await page.getByText("Nothing is chosen yet.").waitFor();
-    const composer = page.locator("form").filter({ has: page.getByLabel("Message") });
-    expect(await overlap(composer, page.getByLabel("Model", { exact: true }))).toBe(false);
-    await opened.picture("phone-playground");
-    // An image needs the same choice, where the reader is.
-    await page.getByRole("link", { name: "Images" }).click();
-    await page.getByLabel("Prompt").fill("A harbour");
-    const make = page.getByRole("button", { name: "Make images" });
-    expect(await make.isDisabled()).toBe(true);
-    await opened.picture("phone-images");
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("region", { name: "What runs are charged to" }).waitFor({ state: "detached" });
-    expect(await make.isEnabled()).toBe(true);
-    await page.getByRole("link", { name: "Text", exact: true }).click();
-    // Once it is chosen the composer stays in sight.
-    await composer.waitFor();
-    const box = await composer.boundingBox();
-    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThan(844);
-    expect(opened.faults()).toEqual([]);
-    await opened.close();
-  }, 120_000);
+    desk.story(
+      "the page Health shows what needs a look, and the rest at a click that the address keeps",
+      async (opened) => {
+        const { page } = opened;
+        await page.goto(`${desk.gateway.url}/console/health`);
+        for (const says of ["All hold.", "All are healthy."]) await page.getByText(says).waitFor();
+        expect(await page.evaluate("document.documentElement.scrollHeight")).toBeLessThan(3_000);
+        await opened.picture("phone-health");
+        const settings = page.getByRole("region", { name: "Configuration in force" }).first();
+        // What is looked for is shown without unfolding the rest.
+        await settings.getByLabel("Setting").fill("process.sandbox");
+        await settings.getByText("process.sandbox").waitFor();
+        await settings.getByLabel("Setting").fill("");
+        for (const name of [/^Show all \d+ invariants$/, /^Show all \d+ routes$/, /^Show all \d+ settings$/])
+          await page.getByRole("button", { name }).click();
+        await page.waitForURL(/settings=true/);
+        await page.reload();
+        await settings.getByText("process.sandbox").waitFor();
+        await page.getByRole("cell", { name: "journal" }).first().waitFor();
+        expect(
+          await page.getByRole("button", { name: /^Show all \d+ (invariants|routes|settings)$/ }).count(),
+        ).toBe(0);
+      },
+    );
 
-  test("the page Health shows what needs a look, and the rest at a click that the address keeps", async () => {
-    const opened = await desk.openSignedIn(undefined, PHONE);
-    const { page } = opened;
-    await page.goto(`${desk.gateway.url}/console/health`);
-    for (const says of ["All hold.", "All are healthy."]) await page.getByText(says).waitFor();
-    expect(await page.evaluate("document.documentElement.scrollHeight")).toBeLessThan(3_000);
-    await opened.picture("phone-health");
-    const settings = page.getByRole("region", { name: "Configuration in force" }).first();
-    // What is looked for is shown without unfolding the rest.
-    await settings.getByLabel("Setting").fill("process.sandbox");
-    await settings.getByText("process.sandbox").waitFor();
-    await settings.getByLabel("Setting").fill("");
-    for (const name of [/^Show all \d+ invariants$/, /^Show all \d+ routes$/, /^Show all \d+ settings$/])
-      await page.getByRole("button", { name }).click();
-    await page.waitForURL(/settings=true/);
-    await page.reload();
-    await settings.getByText("process.sandbox").waitFor();
-    await page.getByRole("cell", { name: "journal" }).first().waitFor();
-    expect(
-      await page.getByRole("button", { name: /^Show all \d+ (invariants|routes|settings)$/ }).count(),
-    ).toBe(0);
-    expect(opened.faults()).toEqual([]);
-    await opened.close();
-  }, 120_000);
-
-  test("the button that copies a call stands beside its lines, and a call is told in the words of all pages", async () => {
-    const { gateway } = desk;
-    const asked = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hi" }] };
-    await (await gateway.chat(asked, { headers: { authorization: `Bearer ${gateway.key}` } })).text();
-    const opened = await desk.openSignedIn(undefined, PHONE);
-    const { page } = opened;
-    await page.goto(`${gateway.url}/console/welcome`);
-    const call = page.getByRole("region", { name: "the call" });
-    await call.waitFor();
-    expect(await overlap(call, page.getByRole("button", { name: "Copy the call" }))).toBe(false);
-    await page.getByText("Completed", { exact: true }).waitFor();
-    await opened.picture("phone-welcome");
-    await page.goto(`${gateway.url}/console/overview`);
-    const tasks = page.getByRole("region", { name: "Tasks by state" });
-    await tasks.getByText("Cancelled", { exact: true }).waitFor();
-    await opened.picture("phone-overview");
-    expect(opened.faults()).toEqual([]);
-    await opened.close();
-  }, 120_000);
-});
+    desk.story(
+      "the button that copies a call stands beside its lines, and a call is told in the words of all pages",
+      async (opened) => {
+        const { gateway } = desk;
+        const asked = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hi" }] };
+        await (await gateway.chat(asked, { headers: { authorization: `Bearer ${gateway.key}` } })).text();
+        const { page } = opened;
+        await page.goto(`${gateway.url}/console/welcome`);
+        const call = page.getByRole("region", { name: "the call" });
+        await call.waitFor();
+        expect(await overlap(call, page.getByRole("button", { name: "Copy the call" }))).toBe(false);
+        await page.getByText("Completed", { exact: true }).waitFor();
+        await opened.picture("phone-welcome");
+        await page.goto(`${gateway.url}/console/overview`);
+        const tasks = page.getByRole("region", { name: "Tasks by state" });
+        await tasks.getByText("Cancelled", { exact: true }).waitFor();
+        await opened.picture("phone-overview");
+      },
+    );
+  },
+  PHONES,
+);

@@ -1,10 +1,11 @@
 import { beforeAll, expect } from "bun:test";
 import type { Locator, Page } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { signIn } from "../gateway/console-client.ts";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
+import { openPlace } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 
 // The playground for images and videos, by hand in a browser. The gateway's clock stands still until a test moves it.
 
@@ -13,8 +14,8 @@ const VIDEOS = "bytedance/seedance-2.0-fast";
 /** The page asks again every two or three seconds of its own. */
 const MOST_STEPS = 300;
 
-describeInChromium("the playground for media", () => {
-  const desk = useDesk();
+describeInLooks("the playground for media", (next) => {
+  const desk = useDesk(next);
   let account: Json;
   beforeAll(async () => {
     const { gateway } = desk;
@@ -86,10 +87,10 @@ describeInChromium("the playground for media", () => {
     await run.locator('[aria-current="step"]', { hasText: "Pending" }).waitFor();
     const task = await newestTask();
     expect(task).toMatchObject({ kind: "image", status: "pending" });
-    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Tasks" }).click();
+    await openPlace(page, "Tasks");
     const rowOfTask = page.getByRole("row").filter({ has: page.getByTitle(task.id) });
     await passUntil(rowOfTask.getByText("Completed"));
-    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Playground" }).click();
+    await openPlace(page, "Playground");
     await page.getByRole("navigation", { name: "Playground" }).getByRole("link", { name: "Images" }).click();
     await run.getByRole("button", { name: "Open image 1" }).waitFor();
     await run.getByRole("link", { name: task.id }).click();
@@ -171,8 +172,8 @@ describeInChromium("the playground for media", () => {
   });
 });
 
-describeInChromium("a first video", () => {
-  const desk = useDesk();
+describeInLooks("a first video", (next) => {
+  const desk = useDesk(next);
 
   /** The cheapest and the dearest video that the sandbox makes of nothing but a prompt. */
   const FIRST = ["alibaba/wan-2.6", "bytedance/seedance-2.0"];

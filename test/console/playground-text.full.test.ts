@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { sseAnswer } from "../upstream/answer.ts";
 import { chatStream } from "../upstream/chat-bytes.ts";
@@ -9,17 +8,19 @@ import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts"
 import { gateAt } from "../upstream/faults.ts";
 import { createGate } from "../upstream/gate.ts";
 import { useDesk } from "./desk.ts";
+import { openRequest } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 
 // The playground for text, by hand in a browser. Where the pace of an answer counts, a double stands for OpenAI.
 
 const LUNA = "openai/gpt-5.6-luna";
 const SANDBOXED = "anthropic/claude-haiku-4.5";
 
-describeInChromium("the playground for text", () => {
+describeInLooks("the playground for text", (next) => {
   let double: UpstreamDouble;
   beforeAll(async () => void (double = await startUpstreamDouble()));
   afterAll(() => double.close());
-  const desk = useDesk(() => ({ openai: `${double.url}/v1` }));
+  const desk = useDesk(next, () => ({ openai: `${double.url}/v1` }));
   let account: Json;
   beforeAll(async () => {
     account = (await desk.gateway.admin("POST", "/accounts", { name: "Trials" })).json;
@@ -87,7 +88,7 @@ describeInChromium("the playground for text", () => {
   desk.story("calls a tool, whose result the reader writes", async (opened) => {
     const { page } = opened;
     await openOn(page);
-    const request = page.getByRole("complementary", { name: "Request" });
+    const request = await openRequest(page);
     await request.locator("summary", { hasText: "Tools" }).click();
     await request.getByRole("button", { name: "Put in an example" }).click();
     await say(page, "What is the weather in Oslo?");
@@ -129,7 +130,7 @@ describeInChromium("the playground for text", () => {
 
   desk.story("sends files, parameters and the form of the answer along", async ({ page }) => {
     await openOn(page);
-    const request = page.getByRole("complementary", { name: "Request" });
+    const request = await openRequest(page);
     await request.getByLabel("System prompt").fill("Be brief.");
     await request.locator("summary", { hasText: "Answer" }).click();
     await request.getByLabel("The answer is").selectOption({ label: "JSON by a schema" });

@@ -1,83 +1,73 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
-import { describeInChromium } from "../browser/chromium.ts";
+import { beforeAll, expect } from "bun:test";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
-import { greeted, keyOf, useGatewayProcesses } from "../gateway/processes.ts";
-import { LONG } from "../runs.ts";
-import { type ConsolePage, LOOKS, openChromium, openPage, SCREENSHOTS, signIn } from "./browser.ts";
+import type { ConsolePage } from "./browser.ts";
+import { useDesk } from "./desk.ts";
 import { fillGateway, type Filled } from "./fill.ts";
+import { describeInLooks } from "./looks.ts";
 
-// Every screen of the console in a real browser, in both themes and on two widths: with and without data. Where
-// SWITCHYARD_TEST_SCREENSHOTS names a folder, each is kept there as a picture.
+// Every screen of the console in a real browser, with and without data. Where SWITCHYARD_TEST_SCREENSHOTS names a folder,
+// each is kept there as a picture.
 
-const processes = useGatewayProcesses();
-let browser: Browser;
-beforeAll(async () => void (browser = await openChromium()));
-afterAll(() => browser.close());
-
-/** Screens that need nothing, and what a reader finds on each. */
+/** Screens that need nothing. */
 const SCREENS = [
-  ["welcome", "Welcome"],
-  ["overview", "Overview"],
-  ["playground", "Playground"],
-  ["playground/images", "Playground"],
-  ["playground/videos", "Playground"],
-  ["models", "Models"],
-  ["requests", "Requests"],
-  ["tasks", "Tasks"],
-  ["accounts", "Accounts"],
-  ["health", "Health"],
-  ["settings", "Settings"],
-] as const;
+  "welcome",
+  "overview",
+  "playground",
+  "playground/images",
+  "playground/videos",
+  "models",
+  "requests",
+  "requests?tab=refused",
+  "tasks",
+  "accounts",
+  "accounts?tab=keys",
+  "keys/new",
+  "health",
+  "settings",
+];
 
 /** Screens of one thing each. */
-const screensOf = ({ request, task, account, key, model }: Filled) =>
-  [
-    [`requests/${request}`, request],
-    [`tasks/${task}`, task],
-    [`accounts/${account}`, "Filled"],
-    [`keys/${key}`, "filled"],
-    [`models/${encodeURIComponent(model)}`, model],
-  ] as const;
+const OF_ONE: Readonly<Record<string, (filled: Filled) => string>> = {
+  requests: ({ request }) => request,
+  tasks: ({ task }) => task,
+  accounts: ({ account }) => account,
+  keys: ({ key }) => key,
+  models: ({ model }) => encodeURIComponent(model),
+};
 
-async function look(
-  opened: ConsolePage,
-  url: string,
-  path: string,
-  name: string,
-): Promise<readonly string[]> {
+async function expectFaultless(opened: ConsolePage, address: string, name: string): Promise<void> {
   const { page } = opened;
-  await page.goto(`${url}/console/${path}`);
+  await page.goto(address);
   await page.getByRole("heading", { level: 1 }).first().waitFor();
   await page.waitForLoadState("networkidle");
-  await opened.picture(name);
-  return [...opened.faults(), ...(await opened.axe())].map((fault) => `${path}: ${fault}`);
+  await opened.picture(name.replaceAll(/\W+/g, "-"));
+  expect([...opened.faults(), ...(await opened.axe())]).toEqual([]);
 }
 
-describeInChromium("screens", () => {
-  for (const [i, { theme, width }] of LOOKS.entries()) {
-    // With small counts a screen is seen in one look with data, in turns, and in the first one without.
-    const isEach = LONG || SCREENSHOTS !== undefined;
-    const isSeenEmpty = isEach || i === 0;
-    const when = isSeenEmpty ? "without and with data" : "with data";
-    test(`${isEach ? "every screen" : "each in turn"} is drawn without a fault, ${theme}, ${width} px, ${when}`, async () => {
-      const gateway = processes.start({ SWITCHYARD_ADMIN_TOKEN: ADMIN_TOKEN, SWITCHYARD_SANDBOX: "on" });
-      const url = await greeted(gateway);
-      const opened = await openPage(browser, { theme, width });
-      await signIn(opened, url, ADMIN_TOKEN);
-      // Without a session the first read is a 401, which the browser logs.
-      opened.faults();
-      const seen: string[] = [];
-      const see = async (path: string, when: string): Promise<void> =>
-        void seen.push(
-          ...(await look(opened, url, path, `${path.replaceAll("/", "-")}-${when}-${theme}-${width}`)),
-        );
-      if (isSeenEmpty) for (const [path] of SCREENS) await see(path, "empty");
-      const filled = await fillGateway(url, keyOf(gateway), ADMIN_TOKEN);
-      for (const [nth, [path]] of [...SCREENS, ...screensOf(filled)].entries())
-        if (isEach || nth % LOOKS.length === i) await see(path, "full");
-      await opened.close();
-      expect(seen).toEqual([]);
-    }, 600_000);
-  }
+describeInLooks("a screen without data is drawn without a fault", (next) => {
+  const desk = useDesk(next);
+  for (const path of SCREENS)
+    desk.story(path, (opened) =>
+      expectFaultless(opened, `${desk.gateway.url}/console/${path}`, `${path}-empty`),
+    );
+});
+
+describeInLooks("a screen with data is drawn without a fault", (next) => {
+  const desk = useDesk(next);
+  let filled: Filled;
+  beforeAll(async () => {
+    filled = await fillGateway(desk.gateway.url, desk.gateway.key, ADMIN_TOKEN);
+    for (let tries = 0; (await desk.read(`/tasks/${filled.task}`)).status !== "completed"; tries += 1) {
+      expect(tries).toBeLessThan(1_000);
+      await desk.clock.advance(100);
+    }
+  }, 60_000);
+  for (const path of SCREENS)
+    desk.story(path, (opened) =>
+      expectFaultless(opened, `${desk.gateway.url}/console/${path}`, `${path}-full`),
+    );
+  for (const [place, idOf] of Object.entries(OF_ONE))
+    desk.story(`one of ${place}`, (opened) =>
+      expectFaultless(opened, `${desk.gateway.url}/console/${place}/${idOf(filled)}`, `${place}-one-full`),
+    );
 });

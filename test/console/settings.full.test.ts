@@ -1,17 +1,18 @@
 import { expect } from "bun:test";
-import { describeInChromium } from "../browser/chromium.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
+import { openPlace } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 
 // What an operator sets: the account that the playground is charged to, and how the pages look.
 
-describeInChromium("the settings", () => {
-  const desk = useDesk();
+describeInLooks("the settings", (next) => {
+  const desk = useDesk(next);
 
   desk.story("choose what the playground is charged to, and change it", async (opened) => {
     const { page } = opened;
     const { json: payer } = await desk.gateway.admin("POST", "/accounts", { name: "Payer" });
-    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Settings" }).click();
+    await openPlace(page, "Settings");
     const panel = page.getByRole("region", { name: "Playground" });
     await panel.getByText("Nothing is chosen yet.").waitFor();
     await panel.getByLabel("Account").selectOption({ label: "Payer" });
@@ -42,23 +43,26 @@ describeInChromium("the settings", () => {
     expect(await panel.getByLabel("Account").inputValue()).not.toBe(payer.id);
   });
 
-  desk.story("change the theme, which later visits keep", async ({ page }) => {
+  desk.story("change the theme, which later visits keep", async ({ page }, { theme: ofSystem }) => {
     const ink = (): Promise<string> => page.evaluate("getComputedStyle(document.body).color");
-    const light = await ink();
+    const inkOfSystem = await ink();
+    const [other, name] = ofSystem === "light" ? (["dark", "Dark"] as const) : (["light", "Light"] as const);
     await page.goto(`${desk.gateway.url}/console/settings`);
-    await page.getByRole("radio", { name: "Dark" }).check();
-    const dark = await ink();
-    expect(dark).not.toBe(light);
-    expect(await page.getByRole("button", { name: "Theme: dark" }).count()).toBe(1);
+    await page.getByRole("radio", { name }).check();
+    const inkOfOther = await ink();
+    const lightInk = other === "light" ? inkOfOther : inkOfSystem;
+    expect(inkOfOther).not.toBe(inkOfSystem);
+    expect(await page.getByRole("button", { name: `Theme: ${other}` }).count()).toBe(1);
     await page.reload();
-    await page.getByRole("radio", { name: "Dark" }).waitFor();
-    expect(await ink()).toBe(dark);
-    // The button of the bar goes on to what the system says, and to the light one.
+    await page.getByRole("radio", { name }).waitFor();
+    expect(await ink()).toBe(inkOfOther);
+    // The button of the bar goes from the light theme to the dark one, to what the system says, and to the light one.
+    if (other === "light") await page.getByRole("button", { name: "Theme: light" }).click();
     await page.getByRole("button", { name: "Theme: dark" }).click();
     expect(await page.getByRole("radio", { name: "As the system" }).isChecked()).toBe(true);
-    await page.emulateMedia({ colorScheme: "dark" });
-    expect(await ink()).toBe(dark);
+    await page.emulateMedia({ colorScheme: other });
+    expect(await ink()).toBe(inkOfOther);
     await page.getByRole("button", { name: "Theme: system" }).click();
-    expect(await ink()).toBe(light);
+    expect(await ink()).toBe(lightInk);
   });
 });

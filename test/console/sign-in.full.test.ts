@@ -1,7 +1,8 @@
-import { expect, test } from "bun:test";
-import { describeInChromium } from "../browser/chromium.ts";
+import { expect } from "bun:test";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
+import { openPlace } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 
 // Who comes into the console, and how a session ends, by hand in a browser (catalogue, S30, S31).
 
@@ -10,11 +11,10 @@ const UNAUTHORIZED =
 const TOO_MANY =
   "console: Failed to load resource: the server responded with a status of 429 (Too Many Requests)";
 
-describeInChromium("the sign-in", () => {
-  const desk = useDesk();
+describeInLooks("the sign-in", (next) => {
+  const desk = useDesk(next);
 
-  test("takes the admin token from the keyboard, and no other credential", async () => {
-    const opened = await desk.open();
+  desk.visit("takes the admin token from the keyboard, and no other credential", async (opened) => {
     const { page } = opened;
     await page.goto(`${desk.gateway.url}/`);
     expect(page.url()).toStartWith(`${desk.gateway.url}/console/`);
@@ -43,44 +43,38 @@ describeInChromium("the sign-in", () => {
     });
     expect(await page.evaluate("document.cookie")).toBe("");
     expect(page.url()).not.toContain(cookie?.value ?? "");
-    expect(opened.faults()).toEqual([]);
-    await opened.close();
-  }, 120_000);
+  });
 
-  test("is over where another page has ended it, also for the button that would end it", async () => {
-    const opened = await desk.openSignedIn();
-    const { page } = opened;
-    // A page that reads nothing by itself.
-    await page.goto(`${desk.gateway.url}/console/models`);
-    await page.waitForLoadState("networkidle");
-    const other = await page.context().newPage();
-    await other.goto(`${desk.gateway.url}/console/settings`);
-    await other.getByRole("region", { name: "Session" }).getByRole("button", { name: "Sign out" }).click();
-    await other.getByLabel("Admin token or API key").waitFor();
-    await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
-    await page.getByLabel("Admin token or API key").waitFor();
-    expect(opened.faults()).toEqual([UNAUTHORIZED]);
-    await opened.close();
-  }, 120_000);
+  desk.story(
+    "is over where another page has ended it, also for the button that would end it",
+    async (opened) => {
+      const { page } = opened;
+      // A page that reads nothing by itself.
+      await page.goto(`${desk.gateway.url}/console/models`);
+      await page.waitForLoadState("networkidle");
+      const other = await page.context().newPage();
+      await other.goto(`${desk.gateway.url}/console/settings`);
+      await other.getByRole("region", { name: "Session" }).getByRole("button", { name: "Sign out" }).click();
+      await other.getByLabel("Admin token or API key").waitFor();
+      await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+      await page.getByLabel("Admin token or API key").waitFor();
+      expect(opened.faults()).toEqual([UNAUTHORIZED]);
+    },
+  );
 
-  test("stays on the address that was asked for", async () => {
-    const opened = await desk.open();
+  desk.visit("stays on the address that was asked for", async (opened) => {
     const { page } = opened;
     await page.goto(`${desk.gateway.url}/console/tasks?status=failed`);
     await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
+    expect(opened.faults()).toEqual([UNAUTHORIZED]);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Tasks" }).waitFor();
     expect(page.url()).toBe(`${desk.gateway.url}/console/tasks?status=failed`);
-    await opened.close();
-  }, 120_000);
+  });
 
-  test("ends by the button, here and on the gateway, and Back shows nothing of it", async () => {
-    const opened = await desk.openSignedIn();
+  desk.story("ends by the button, here and on the gateway, and Back shows nothing of it", async (opened) => {
     const { page } = opened;
-    await page
-      .getByRole("navigation", { name: "Places" })
-      .getByRole("link", { name: "Accounts & keys" })
-      .click();
+    await openPlace(page, "Accounts & keys");
     await page.getByRole("link", { name: "test", exact: true }).waitFor();
     const [cookie] = await page.context().cookies();
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -93,81 +87,81 @@ describeInChromium("the sign-in", () => {
     await page.goBack();
     await page.getByLabel("Admin token or API key").waitFor();
     expect(await page.getByRole("link", { name: "test", exact: true }).count()).toBe(0);
-    expect(opened.faults()).toEqual([]);
-    await opened.close();
-  }, 120_000);
+  });
 
-  test("is not left while the gateway is away: the page says so, and leaves it once the gateway is back", async () => {
-    const opened = await desk.openSignedIn();
-    const { page } = opened;
-    await page.goto(`${desk.gateway.url}/console/settings`);
-    await page.waitForLoadState("networkidle");
-    const note = page.getByRole("alert").filter({ hasText: "You are still signed in." });
-    const buttons = [
-      page.getByRole("banner").getByRole("button", { name: "Sign out" }),
-      page.getByRole("region", { name: "Session" }).getByRole("button", { name: "Sign out" }),
-    ];
-    await page.route(/\/console\/api\/session$/, (route) => route.abort());
-    for (const button of buttons) {
-      await button.click();
-      await note.getByText("The gateway cannot be reached.").waitFor();
-      expect(await opened.axe()).toEqual([]);
-      await opened.picture("sign-out-away");
-      await note.getByRole("button", { name: "Close" }).click();
+  desk.story(
+    "is not left while the gateway is away: the page says so, and leaves it once the gateway is back",
+    async (opened) => {
+      const { page } = opened;
+      await page.goto(`${desk.gateway.url}/console/settings`);
+      await page.waitForLoadState("networkidle");
+      const note = page.getByRole("alert").filter({ hasText: "You are still signed in." });
+      const buttons = [
+        page.getByRole("banner").getByRole("button", { name: "Sign out" }),
+        page.getByRole("region", { name: "Session" }).getByRole("button", { name: "Sign out" }),
+      ];
+      await page.route(/\/console\/api\/session$/, (route) => route.abort());
+      for (const button of buttons) {
+        await button.click();
+        await note.getByText("The gateway cannot be reached.").waitFor();
+        expect(await opened.axe()).toEqual([]);
+        await opened.picture("sign-out-away");
+        await note.getByRole("button", { name: "Close" }).click();
+        expect(await note.count()).toBe(0);
+      }
+      await buttons[0]?.click();
+      await page.unroute(/\/console\/api\/session$/);
+      await note.getByRole("button", { name: "Try again" }).click();
+      await page.getByLabel("Admin token or API key").waitFor();
+      expect(await page.context().cookies()).toEqual([]);
+      expect(opened.faults().filter((fault) => !fault.includes("ERR_FAILED"))).toEqual([]);
+      await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
+      await page.keyboard.press("Enter");
+      await page.getByRole("navigation", { name: "Places" }).waitFor();
       expect(await note.count()).toBe(0);
-    }
-    await buttons[0]?.click();
-    await page.unroute(/\/console\/api\/session$/);
-    await note.getByRole("button", { name: "Try again" }).click();
-    await page.getByLabel("Admin token or API key").waitFor();
-    expect(await page.context().cookies()).toEqual([]);
-    expect(opened.faults().filter((fault) => !fault.includes("ERR_FAILED"))).toEqual([]);
-    await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
-    await page.keyboard.press("Enter");
-    await page.getByRole("navigation", { name: "Places" }).waitFor();
-    expect(await note.count()).toBe(0);
-    await opened.close();
-  }, 120_000);
+    },
+  );
 
-  test("is asked for again once a session has ended by itself, and leads back to where the reader was", async () => {
-    const opened = await desk.openSignedIn();
-    const { page } = opened;
-    await page.goto(`${desk.gateway.url}/console/accounts?tab=keys`);
-    await page.getByRole("heading", { level: 1, name: "Accounts & keys" }).waitFor();
-    await desk.clock.advance(31 * 60_000);
-    await page.getByRole("link", { name: "Create a key" }).first().click();
-    await page.getByText("This session has ended: sign in again.").waitFor();
-    expect(opened.faults()[0]).toBe(UNAUTHORIZED);
-    await opened.picture("sign-in-ended");
-    await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: "Create a key" }).waitFor();
-    expect(opened.faults()).toEqual([]);
-    await opened.close();
-  }, 120_000);
+  desk.story(
+    "is asked for again once a session has ended by itself, and leads back to where the reader was",
+    async (opened) => {
+      const { page } = opened;
+      await page.goto(`${desk.gateway.url}/console/accounts?tab=keys`);
+      await page.getByRole("heading", { level: 1, name: "Accounts & keys" }).waitFor();
+      await desk.clock.advance(31 * 60_000);
+      await page.getByRole("link", { name: "Create a key" }).first().click();
+      await page.getByText("This session has ended: sign in again.").waitFor();
+      expect(opened.faults()[0]).toBe(UNAUTHORIZED);
+      await opened.picture("sign-in-ended");
+      await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name: "Create a key" }).waitFor();
+    },
+  );
 
-  test("tells who tries too often how long to wait, and still lets the right token in", async () => {
-    const tries = Array.from({ length: 20 }, (_, at) =>
-      fetch(`${desk.gateway.url}/console/api/session`, {
-        method: "POST",
-        headers: { origin: desk.gateway.url, "content-type": "application/json" },
-        body: JSON.stringify({ credential: `adm-${at}` }),
-      }),
-    );
-    await Promise.all(tries);
-    const opened = await desk.open();
-    const { page } = opened;
-    await page.goto(`${desk.gateway.url}/console/`);
-    const field = page.getByLabel("Admin token or API key");
-    await field.fill("adm-once-more");
-    opened.faults();
-    await page.keyboard.press("Enter");
-    await page.getByText("Wait, then try again. The wait ends in 10 min.").waitFor();
-    expect(opened.faults()).toEqual([TOO_MANY]);
-    await opened.picture("sign-in-too-often");
-    await field.fill(ADMIN_TOKEN);
-    await page.keyboard.press("Enter");
-    await page.getByRole("navigation", { name: "Places" }).waitFor();
-    await opened.close();
-  }, 120_000);
+  desk.visit(
+    "tells who tries too often how long to wait, and still lets the right token in",
+    async (opened) => {
+      const tries = Array.from({ length: 20 }, (_, at) =>
+        fetch(`${desk.gateway.url}/console/api/session`, {
+          method: "POST",
+          headers: { origin: desk.gateway.url, "content-type": "application/json" },
+          body: JSON.stringify({ credential: `adm-${at}` }),
+        }),
+      );
+      await Promise.all(tries);
+      const { page } = opened;
+      await page.goto(`${desk.gateway.url}/console/`);
+      const field = page.getByLabel("Admin token or API key");
+      await field.fill("adm-once-more");
+      opened.faults();
+      await page.keyboard.press("Enter");
+      await page.getByText("Wait, then try again. The wait ends in 10 min.").waitFor();
+      expect(opened.faults()).toEqual([TOO_MANY]);
+      await opened.picture("sign-in-too-often");
+      await field.fill(ADMIN_TOKEN);
+      await page.keyboard.press("Enter");
+      await page.getByRole("navigation", { name: "Places" }).waitFor();
+    },
+  );
 });

@@ -1,12 +1,13 @@
 import { expect } from "bun:test";
-import { describeInChromium } from "../browser/chromium.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
+import { openPlace } from "./hands.ts";
+import { describeInLooks } from "./looks.ts";
 
 // What an operator does to a task that waits.
 
-describeInChromium("a task", () => {
-  const desk = useDesk();
+describeInLooks("a task", (next) => {
+  const desk = useDesk(next);
 
   const submit = async (order: string): Promise<Json> => {
     const response = await desk.gateway.post(
@@ -23,7 +24,7 @@ describeInChromium("a task", () => {
     const { page } = opened;
     const task = await submit("pending_ms=3600000");
     expect(await held()).toBeGreaterThan(0);
-    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Tasks" }).click();
+    await openPlace(page, "Tasks");
     await page.getByRole("region", { name: "Tasks" }).getByRole("link").first().click();
     await page.waitForURL(new RegExp(`/tasks/${task.id}$`));
     await page.getByRole("button", { name: "Cancel task" }).click();

@@ -57,6 +57,8 @@ describeInLooks("the first minutes", (next) => {
     done("answer");
 
     await page.getByRole("link", { name: "Images" }).click();
+    // The page of texts, which is left, has a field "System prompt".
+    await page.getByRole("button", { name: "Make images" }).waitFor();
     await page.getByLabel("Prompt").first().fill("A quiet harbour");
     await page.getByText(/^Costs/).waitFor();
     const price = (await page.locator("strong", { hasText: " cr" }).first().textContent()) ?? "";

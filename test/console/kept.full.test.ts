@@ -4,7 +4,7 @@ import { chromiumPath, describeInChromium } from "../browser/chromium.ts";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
 import { greeted, keyOf, useGatewayProcesses } from "../gateway/processes.ts";
 import { type ConsolePage, openPage, signIn } from "./browser.ts";
-import { openPlace } from "./hands.ts";
+import { openPlace, openRequest } from "./hands.ts";
 import { describeInLooks, type Look, named } from "./looks.ts";
 
 // What the console keeps and copies, and how it draws what a model says, in a real browser on plain HTTP.
@@ -61,7 +61,7 @@ describeInLooks("the console on plain HTTP", (next) => {
     await signIn(console, url, key);
     await page.goto(`${url}/console/playground`);
     await answerWith(page, "A track.");
-    await page.getByLabel("System prompt").fill("Be short.");
+    await (await openRequest(page)).getByLabel("System prompt").fill("Be short.");
     await say(page, "Where do cars go?");
     await page.reload();
     await page.getByText("A track.").waitFor();

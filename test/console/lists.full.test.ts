@@ -2,6 +2,7 @@ import { beforeAll, expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import type { Json } from "../gateway/gateway.ts";
+import { until } from "../tasks/station.ts";
 import { useDesk } from "./desk.ts";
 import { isOnPhone, openFilters, orderBy, rowsOf } from "./hands.ts";
 import { describeInLooks } from "./looks.ts";
@@ -9,6 +10,9 @@ import { describeInLooks } from "./looks.ts";
 // Every list filters, sorts, pages and exports, and its address keeps what is shown: for a reload, for Back, for others.
 
 const LUNA = "openai/gpt-5.6-luna";
+/** Whether no table of the page is wider than its room. */
+const IS_FITTING = `[...document.querySelectorAll("[role=region]:has(> table)")]
+  .every(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)`;
 /** One read of a list gives this many. */
 const PAGE = 100;
 
@@ -129,6 +133,43 @@ describeInLooks("a list", (next) => {
     expect(await tokens()).toEqual(down.toReversed());
     expect(await toldOrder()).toBe(isOnPhone(page) ? "Tokens out ↑" : "ascending");
   });
+
+  desk.story(
+    "folds its least important columns where it has no room, and never scrolls sideways",
+    async ({ page }) => {
+      const heads = (): Promise<readonly string[]> => page.getByRole("columnheader").allTextContents();
+      const fits = () =>
+        until(async () => (await page.evaluate(IS_FITTING)) === true, "a table without a sideways scroll");
+      await go(page, "requests");
+      await shown(page, `${PAGE} requests shown`);
+      const all = await heads();
+      for (const width of [1280, 1024, 720]) {
+        await page.setViewportSize({ width, height: 900 });
+        await fits();
+      }
+      const few = await heads();
+      expect(few.length).toBeLessThan(all.length);
+      expect(few.map((head) => head.trim())).toContain("Outcome");
+      expect((await exported(page, "Requests that ended"))[0]).toContain("Provider");
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await until(async () => (await heads()).length === all.length, "all columns");
+      expect(await heads()).toEqual(all);
+
+      await page.setViewportSize({ width: 720, height: 900 });
+      for (const path of [
+        "requests?tab=refused",
+        "tasks",
+        "models",
+        "accounts",
+        "accounts?tab=keys",
+        "health",
+      ]) {
+        await go(page, path);
+        await page.getByRole("columnheader").first().waitFor();
+        await fits();
+      }
+    },
+  );
 
   desk.story("of refusals has its own filters, which the other tab does not take along", async ({ page }) => {
     await go(page, "requests");

@@ -3,6 +3,7 @@ import { createSignal, For, type JSX, onMount, Show } from "solid-js";
 import { classes } from "./classes.ts";
 import { Button } from "./button.tsx";
 import { csvOf, saveFile } from "./export.ts";
+import { useFolding } from "./folding.ts";
 import styles from "./ui.module.css";
 
 /** A column of a table. */
@@ -15,6 +16,8 @@ export interface Column<Row> {
   readonly text?: (row: Row) => string | number | null;
   /** By what its rows are ordered, where a reader may order them. */
   readonly order?: string;
+  /** The turn in which it leaves a table that is too wide, 1 first; see `useFolding`. */
+  readonly fold?: number;
 }
 
 /** The order of a table, as it stands in the address: a column's `order`, with `-` before it for the largest first. */
@@ -28,8 +31,7 @@ const WHOLE = 150;
 const ROW_PX = 33;
 const OVERSCAN = 20;
 
-/** Rows in columns; on a narrow screen each row is a card. */
-export function DataTable<Row>(props: {
+interface TableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -37,43 +39,60 @@ export function DataTable<Row>(props: {
   /** Many columns, closer together. */
   readonly dense?: boolean;
   readonly empty?: JSX.Element;
-}) {
+}
+
+/** Rows in columns, of which the least important fold where they have no room; on a narrow screen each row is a card. */
+export function DataTable<Row>(props: TableProps<Row>) {
   return (
     <Show when={props.rows.length > 0} fallback={props.empty}>
       <Show when={props.ordering}>
         {(ordering) => <CardOrder columns={props.columns} ordering={ordering()} />}
       </Show>
-      <div class={styles.scroll} tabindex="0" role="region" aria-label={props.label}>
-        <table
-          class={classes(styles.table, styles.cards, props.dense === true && styles.dense)}
-          aria-rowcount={props.rows.length + 1}
-        >
-          <thead>
-            <tr>
-              <For each={props.columns}>
-                {(column) => <HeadCell column={column} ordering={props.ordering} />}
-              </For>
-            </tr>
-          </thead>
-          <Show
-            when={props.rows.length > WHOLE}
-            fallback={
-              <tbody>
-                <For each={props.rows}>
-                  {(row) => (
-                    <tr>
-                      <Cells row={row} columns={props.columns} />
-                    </tr>
-                  )}
-                </For>
-              </tbody>
-            }
-          >
-            <WindowBody rows={props.rows} columns={props.columns} />
-          </Show>
-        </table>
-      </div>
+      <Grid {...props} />
     </Show>
+  );
+}
+
+function Grid<Row>(props: TableProps<Row>) {
+  const { shown, isTight, hold } = useFolding(
+    () => props.columns,
+    () => props.rows,
+    () => props.ordering?.by,
+  );
+  return (
+    <div ref={hold} class={styles.scroll} tabindex="0" role="region" aria-label={props.label}>
+      <table
+        class={classes(
+          styles.table,
+          styles.cards,
+          props.dense === true && styles.dense,
+          isTight() && styles.tight,
+        )}
+        aria-rowcount={props.rows.length + 1}
+      >
+        <thead>
+          <tr>
+            <For each={shown()}>{(column) => <HeadCell column={column} ordering={props.ordering} />}</For>
+          </tr>
+        </thead>
+        <Show
+          when={props.rows.length > WHOLE}
+          fallback={
+            <tbody>
+              <For each={props.rows}>
+                {(row) => (
+                  <tr>
+                    <Cells row={row} columns={shown()} />
+                  </tr>
+                )}
+              </For>
+            </tbody>
+          }
+        >
+          <WindowBody rows={props.rows} columns={shown()} />
+        </Show>
+      </table>
+    </div>
   );
 }
 

@@ -201,6 +201,7 @@ function columnsOf(
     },
     {
       title: "Held, cr · USD",
+      fold: 3,
       order: "held",
       isNumber: true,
       cell: (account) => <Money credits={account.held} bare />,
@@ -215,6 +216,7 @@ function columnsOf(
     },
     {
       title: "Live keys",
+      fold: 4,
       order: "keys",
       isNumber: true,
       cell: (account) => (
@@ -226,10 +228,16 @@ function columnsOf(
     },
     {
       title: "Since",
+      fold: 1,
       order: "since",
       cell: (account) => <Time at={account.created_at} />,
       text: ({ created_at }) => (created_at === undefined ? null : exactTime(created_at)),
     },
-    { title: "Id", cell: (account) => <ShortId id={account.id} what="account id" />, text: ({ id }) => id },
+    {
+      title: "Id",
+      fold: 2,
+      cell: (account) => <ShortId id={account.id} what="account id" />,
+      text: ({ id }) => id,
+    },
   ];
 }

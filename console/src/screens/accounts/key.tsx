@@ -247,7 +247,12 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: "Request", cell: (row) => <IdLink to="/requests/$id" id={row.id} what="request id" /> },
   { title: "Model", cell: (row) => row.model },
   { title: "Outcome", cell: (row) => <WordBadge words={wordsOf(OUTCOME_WORDS, row.outcome)} /> },
-  { title: "Took, s", isNumber: true, cell: (row) => seconds((row.ended_at - row.admitted_at) * 1_000) },
+  {
+    title: "Took, s",
+    fold: 1,
+    isNumber: true,
+    cell: (row) => seconds((row.ended_at - row.admitted_at) * 1_000),
+  },
   { title: "Charged, cr · USD", isNumber: true, cell: (row) => <Money credits={row.credit} bare /> },
 ];
 

@@ -166,6 +166,7 @@ function columnsOf(
     },
     {
       title: "Account",
+      fold: 4,
       order: "account",
       cell: (key) => <NamedLink to="/accounts/$id" id={key.account_id} name={nameOf(key.account_id)} />,
       text: ({ account_id }) => nameOf(account_id) ?? account_id,
@@ -185,6 +186,7 @@ function columnsOf(
     },
     {
       title: "Spent in all, cr · USD",
+      fold: 5,
       order: "spent",
       isNumber: true,
       cell: (key) => <Money credits={key.spent} bare />,
@@ -199,11 +201,13 @@ function columnsOf(
     },
     {
       title: "Limits",
+      fold: 3,
       cell: (key) => limitsText(key.limits) || <span class={ui.soft}>none</span>,
       text: ({ limits }) => limitsText(limits),
     },
     {
       title: "Expires",
+      fold: 2,
       order: "expires",
       cell: (key) => (
         <Show when={key.expires_at} fallback={<span class={ui.soft}>never</span>}>
@@ -214,6 +218,7 @@ function columnsOf(
     },
     {
       title: "Id",
+      fold: 1,
       cell: (key) => <CopyButton text={key.id} what="key id" />,
       text: ({ id }) => id,
     },

@@ -38,6 +38,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   },
   {
     title: "What",
+    fold: 1,
     cell: (entry) => <WordBadge words={wordsOf(ENTRY_WORDS, entry.kind)} />,
     text: ({ kind }) => kind,
   },

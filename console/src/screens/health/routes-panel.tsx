@@ -81,6 +81,7 @@ const COLUMNS: readonly Column<Route>[] = [
   },
   {
     title: "First content",
+    fold: 1,
     order: "latency",
     isNumber: true,
     cell: (route) => <Took time={timesOf(route).first} />,
@@ -88,6 +89,7 @@ const COLUMNS: readonly Column<Route>[] = [
   },
   {
     title: "Whole answer",
+    fold: 2,
     order: "whole",
     isNumber: true,
     cell: (route) => <Took time={timesOf(route).whole} />,

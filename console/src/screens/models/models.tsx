@@ -177,22 +177,26 @@ function columnsOf(prices: PricesOf): readonly Column<Model>[] {
     },
     {
       title: "Category",
+      fold: 3,
       order: "category",
       cell: ({ category }) => category,
       text: ({ category }) => category,
     },
     {
       title: "Takes",
+      fold: 5,
       cell: (model) => <span class={styles.takes}>{model.input_modalities.join(", ")}</span>,
       text: ({ input_modalities }) => input_modalities.join(" "),
     },
     {
       title: "Gives",
+      fold: 4,
       cell: (model) => model.output_modalities.join(", ") || <span class={ui.soft}>vectors</span>,
       text: ({ output_modalities }) => output_modalities.join(" "),
     },
     {
       title: "Relayed formats",
+      fold: 2,
       cell: (model) => (
         <span class={styles.takes}>
           {relayed(model).map(formatName).join(", ") || <span class={ui.soft}>–</span>}
@@ -209,6 +213,7 @@ function columnsOf(prices: PricesOf): readonly Column<Model>[] {
     },
     {
       title: "Max output",
+      fold: 1,
       order: "output",
       isNumber: true,
       cell: (model) => (model.max_output === null ? "–" : compact(model.max_output)),

@@ -190,9 +190,10 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       text: ({ id }) => id,
     },
     { title: "Model", cell: (row) => row.model, text: ({ model }) => model },
-    { title: "Provider", cell: (row) => row.provider ?? "–", text: ({ provider }) => provider },
+    { title: "Provider", fold: 1, cell: (row) => row.provider ?? "–", text: ({ provider }) => provider },
     {
       title: "Key",
+      fold: 3,
       cell: (row) => <span title={row.key_id}>{nameOf(row.key_id) ?? shortId(row.key_id)}</span>,
       text: ({ key_id }) => key_id,
     },
@@ -210,6 +211,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     },
     {
       title: "Tokens in",
+      fold: 4,
       isNumber: true,
       order: "in",
       cell: (row) => compact(tokensIn(row.usage)),
@@ -217,6 +219,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     },
     {
       title: "Tokens out",
+      fold: 5,
       isNumber: true,
       order: "out",
       cell: (row) => {
@@ -227,6 +230,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     },
     {
       title: "First byte, s",
+      fold: 2,
       isNumber: true,
       order: "first_byte",
       cell: (row) => {
@@ -237,6 +241,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     },
     {
       title: "Time, s",
+      fold: 6,
       isNumber: true,
       order: "time",
       cell: (row) => seconds(lasted(row)),

@@ -241,6 +241,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     },
     {
       title: "Field",
+      fold: 4,
       cell: (row) => (
         <Show when={row.field} fallback="–">
           {(field) => <code>{field()}</code>}
@@ -248,9 +249,10 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       ),
       text: ({ field }) => field,
     },
-    { title: "Model", cell: (row) => row.model ?? "–", text: ({ model }) => model },
+    { title: "Model", fold: 3, cell: (row) => row.model ?? "–", text: ({ model }) => model },
     {
       title: "Key",
+      fold: 2,
       cell: (row) => (
         <Show when={row.key_id} fallback="–">
           {(id) => <span title={id()}>{nameOf(id()) ?? shortId(id())}</span>}
@@ -258,6 +260,6 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       ),
       text: ({ key_id }) => key_id,
     },
-    { title: "Path", cell: (row) => <code>{row.path}</code>, text: ({ path }) => path },
+    { title: "Path", fold: 1, cell: (row) => <code>{row.path}</code>, text: ({ path }) => path },
   ];
 }

@@ -191,16 +191,23 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       ),
       text: ({ status }) => status,
     },
-    { title: "Kind", cell: (row) => (row.kind === "image" ? "Image" : "Video"), text: ({ kind }) => kind },
+    {
+      title: "Kind",
+      fold: 1,
+      cell: (row) => (row.kind === "image" ? "Image" : "Video"),
+      text: ({ kind }) => kind,
+    },
     { title: "Model", cell: (row) => row.model, text: ({ model }) => model },
-    { title: "Provider", cell: (row) => row.provider ?? "–", text: ({ provider }) => provider },
+    { title: "Provider", fold: 3, cell: (row) => row.provider ?? "–", text: ({ provider }) => provider },
     {
       title: "Key",
+      fold: 4,
       cell: (row) => <span title={row.key_id}>{nameOf(row.key_id) ?? shortId(row.key_id)}</span>,
       text: ({ key_id }) => key_id,
     },
     {
       title: "Attempts",
+      fold: 2,
       isNumber: true,
       order: "attempts",
       cell: (row) => row.attempts,
@@ -208,6 +215,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     },
     {
       title: "Ran for, s",
+      fold: 5,
       isNumber: true,
       order: "time",
       cell: (row) => {

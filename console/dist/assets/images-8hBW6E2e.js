@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-CxLmoJz6.js";import{t}from"./media-BY4ZkTp1.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -92,7 +92,18 @@ describeInLooks("a list", (next) => {
     expect(lines[0]).toStartWith("Ended,Request,Model,Provider,Key,Outcome");
     expect(lines[1]).toContain(`,${other},`);
 
+    // The rows before stand dimmed until those of the next filter are there.
+    const held = Promise.withResolvers<void>();
+    await page.route("**/requests?*", async (route) => {
+      await held.promise;
+      await route.continue();
+    });
     await filters.getByLabel("Account").selectOption({ label: "test" });
+    const table = page.getByRole("region", { name: "Table of requests" });
+    await page.locator('[aria-busy="true"]').filter({ has: table }).waitFor();
+    expect(await rowsOf(table).count()).toBe(2);
+    expect(await page.getByRole("button", { name: "Export" }).isDisabled()).toBe(true);
+    held.resolve();
     await page.getByText("No request fits these filters").waitFor();
     await opened.picture("requests-no-match");
     await page.goBack();

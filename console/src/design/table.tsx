@@ -222,6 +222,8 @@ export function ExportButton<Row>(props: {
   readonly name: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
+  /** Whether the rows are still those of other filters. */
+  readonly isBusy?: boolean;
 }) {
   const save = (): void => {
     const columns = props.columns.filter(({ text }) => text !== undefined);
@@ -229,7 +231,7 @@ export function ExportButton<Row>(props: {
     saveFile(`${props.name}.csv`, "text/csv", csvOf([columns.map(({ title }) => title), ...lines]));
   };
   return (
-    <Button kind="quiet" disabled={props.rows.length === 0} onClick={save}>
+    <Button kind="quiet" disabled={props.isBusy === true || props.rows.length === 0} onClick={save}>
       Export
     </Button>
   );

@@ -203,6 +203,21 @@ export function NamedLink(props: {
   );
 }
 
+/** The rows of a list; dimmed while they are still those of other filters. */
+export function Rows(props: {
+  readonly of: { readonly isPlaceholderData: boolean };
+  readonly children: JSX.Element;
+}) {
+  return (
+    <div
+      classList={{ [styles.busy ?? ""]: props.of.isPlaceholderData }}
+      aria-busy={props.of.isPlaceholderData}
+    >
+      {props.children}
+    </div>
+  );
+}
+
 /** What ends a list: how many rows are shown, in which order, and the way to more. */
 export function ListEnd(props: {
   readonly shown: number;

@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from "@tanstack/solid-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/solid-query";
 import { createMemo } from "solid-js";
 
 /** A page of a list of the API. */
@@ -8,7 +8,10 @@ export interface ListPage<Row> {
 }
 
 interface PagesOptions<Row> {
-  /** What the list shows, by what it is kept: no row of another list stands in its place while it is read. */
+  /**
+   * What the list shows, by what it is kept. While a list of other filters or another range is read, the rows of the one
+   * before stand in its place, and `isPlaceholderData` says so.
+   */
   readonly key: readonly unknown[];
   readonly read: (after: string | undefined, signal: AbortSignal) => Promise<ListPage<Row>>;
   /** How often it is read anew while the page can be seen. */
@@ -31,6 +34,7 @@ export function usePages<Row extends { readonly id: string }>(options: () => Pag
         read(pageParam, signal),
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }: ListPage<Row>) => next ?? undefined,
+      placeholderData: keepPreviousData,
       // Rows that are read again stay the elements that they were.
       reconcile: "id",
       refetchInterval: ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>

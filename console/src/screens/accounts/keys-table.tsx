@@ -11,7 +11,7 @@ import { compact } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import { useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
-import { ListEnd, NamedLink, WordBadge } from "../../lists/parts.tsx";
+import { ListEnd, Rows, NamedLink, WordBadge } from "../../lists/parts.tsx";
 import { useRange } from "../../shell/use-range.ts";
 import styles from "./accounts.module.css";
 import { KEY_WORDS, keyState } from "./keys.ts";
@@ -58,13 +58,13 @@ export function KeysTable(props: {
       actions={
         <div class={ui.actions}>
           {props.actions}
-          <ExportButton name="keys" columns={columns()} rows={shown()} />
+          <ExportButton name="keys" columns={columns()} rows={shown()} isBusy={query.isPlaceholderData} />
         </div>
       }
     >
       <Loaded of={state} skeleton={<TableSkeleton />}>
         {() => (
-          <>
+          <Rows of={query}>
             <DataTable
               label="Table of keys"
               dense
@@ -99,7 +99,7 @@ export function KeysTable(props: {
                 given="oldest first"
               />
             </Show>
-          </>
+          </Rows>
         )}
       </Loaded>
     </Panel>

@@ -10,7 +10,7 @@ import { Money, Time } from "../../design/values.tsx";
 import { exactTime } from "../../format/times.ts";
 import { shortId } from "../../lists/ids.ts";
 import { inOrder } from "../../lists/order.ts";
-import { ChoiceFilter, Filters, ListEnd, TextFilter, WordBadge } from "../../lists/parts.tsx";
+import { ChoiceFilter, Filters, ListEnd, Rows, TextFilter, WordBadge } from "../../lists/parts.tsx";
 import { usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
 import { rangeOf } from "../../shell/range.ts";
@@ -121,7 +121,12 @@ export function Ledger(props: { readonly account: string }) {
       title="Ledger"
       actions={
         <div class={ui.actions}>
-          <ExportButton name={`ledger-${props.account}`} columns={COLUMNS} rows={shown()} />
+          <ExportButton
+            name={`ledger-${props.account}`}
+            columns={COLUMNS}
+            rows={shown()}
+            isBusy={query.isPlaceholderData}
+          />
         </div>
       }
     >
@@ -143,7 +148,7 @@ export function Ledger(props: { readonly account: string }) {
       </div>
       <Loaded of={state} skeleton={<TableSkeleton />}>
         {() => (
-          <>
+          <Rows of={query}>
             <DataTable
               label="Table of the ledger"
               dense
@@ -169,7 +174,7 @@ export function Ledger(props: { readonly account: string }) {
                 given={query.hasNextPage ? "the oldest of the range" : "all that fit the filters"}
               />
             </Show>
-          </>
+          </Rows>
         )}
       </Loaded>
     </Panel>

@@ -20,6 +20,7 @@ import {
   IdLink,
   ListEnd,
   OwnerFilters,
+  Rows,
   TextFilter,
   WordBadge,
 } from "../../lists/parts.tsx";
@@ -102,13 +103,13 @@ export function Paid() {
             <Button kind="quiet" disabled={query.isFetching} onClick={() => void query.refetch()}>
               Refresh
             </Button>
-            <ExportButton name="requests" columns={columns} rows={shown()} />
+            <ExportButton name="requests" columns={columns} rows={shown()} isBusy={query.isPlaceholderData} />
           </div>
         }
       >
         <Loaded of={state} skeleton={<TableSkeleton />}>
           {() => (
-            <div classList={{ [styles.busy ?? ""]: query.isPlaceholderData }}>
+            <Rows of={query}>
               <DataTable
                 label="Table of requests"
                 dense
@@ -125,7 +126,7 @@ export function Paid() {
                   isOrdered={search().sort !== undefined}
                 />
               </Show>
-            </div>
+            </Rows>
           )}
         </Loaded>
       </Panel>

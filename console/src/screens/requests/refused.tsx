@@ -21,6 +21,7 @@ import {
   IdLink,
   ListEnd,
   OwnerFilters,
+  Rows,
   TextFilter,
   WordBadge,
 } from "../../lists/parts.tsx";
@@ -108,13 +109,13 @@ export function Refused() {
             <Button kind="quiet" disabled={query.isFetching} onClick={() => void query.refetch()}>
               Refresh
             </Button>
-            <ExportButton name="refusals" columns={columns} rows={rows()} />
+            <ExportButton name="refusals" columns={columns} rows={rows()} isBusy={query.isPlaceholderData} />
           </div>
         }
       >
         <Loaded of={state} skeleton={<TableSkeleton />}>
           {() => (
-            <div classList={{ [styles.busy ?? ""]: query.isPlaceholderData }}>
+            <Rows of={query}>
               <DataTable
                 label="Refused requests"
                 columns={columns}
@@ -133,7 +134,7 @@ export function Refused() {
               <Show when={rows().length > 0}>
                 <ListEnd noun={["refusal"]} shown={rows().length} of={query} isOrdered={false} />
               </Show>
-            </div>
+            </Rows>
           )}
         </Loaded>
       </Panel>

@@ -21,6 +21,7 @@ import {
   IdLink,
   ListEnd,
   OwnerFilters,
+  Rows,
   TextFilter,
   WordBadge,
 } from "../../lists/parts.tsx";
@@ -112,11 +113,13 @@ export function Tasks() {
         <Panel
           title="Images and videos"
           flush
-          actions={<ExportButton name="tasks" columns={columns} rows={shown()} />}
+          actions={
+            <ExportButton name="tasks" columns={columns} rows={shown()} isBusy={query.isPlaceholderData} />
+          }
         >
           <Loaded of={state} skeleton={<TableSkeleton />}>
             {() => (
-              <div classList={{ [styles.busy ?? ""]: query.isPlaceholderData }}>
+              <Rows of={query}>
                 <DataTable
                   label="Tasks"
                   dense
@@ -133,7 +136,7 @@ export function Tasks() {
                     isOrdered={search().sort !== undefined}
                   />
                 </Show>
-              </div>
+              </Rows>
             )}
           </Loaded>
         </Panel>

@@ -8,7 +8,7 @@ import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
-import { compact, seconds } from "../../format/numbers.ts";
+import { count, seconds } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import styles from "../../lists/lists.module.css";
 import { shortId } from "../../lists/ids.ts";
@@ -215,7 +215,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       fold: 4,
       isNumber: true,
       order: "in",
-      cell: (row) => compact(tokensIn(row.usage)),
+      cell: (row) => count(tokensIn(row.usage)),
       text: ({ usage }) => tokensIn(usage),
     },
     {
@@ -225,7 +225,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       order: "out",
       cell: (row) => {
         const made = pieces(row.usage);
-        return made.length > 0 ? made.join(", ").replace(" of video", "") : compact(tokensOut(row.usage));
+        return made.length > 0 ? made.join(", ").replace(" of video", "") : count(tokensOut(row.usage));
       },
       text: ({ usage }) => tokensOut(usage),
     },

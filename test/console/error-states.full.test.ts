@@ -46,6 +46,7 @@ describeInLooks("a page", (next) => {
     const again = page.waitForRequest(/\/console\/api\/accounts/);
     await failure.getByRole("button", { name: "Try again" }).click();
     await again;
+    expect(await failure.count()).toBe(1);
     await mend();
     await page.getByRole("link", { name: "test", exact: true }).waitFor();
     expect(await failure.count()).toBe(0);

@@ -52,6 +52,16 @@ export function known<Data>(query: Read<Data>): Data | undefined {
   return query.isPending ? undefined : query.data;
 }
 
+/**
+ * Why there is nothing to show of a query. It stays while the query is read again: a live page would else change between
+ * it and a skeleton.
+ */
+export function createFailure(query: () => Read<unknown>): () => Error | undefined {
+  return createMemo<Error | undefined>((before) =>
+    known(query()) === undefined ? (query().error ?? before) : undefined,
+  );
+}
+
 /** Draws what a query has read; until then its shape, and what went wrong where there is nothing to show. */
 export function Loaded<Data>(props: {
   readonly of: Read<Data>;
@@ -62,10 +72,11 @@ export function Loaded<Data>(props: {
     const data = known(props.of);
     return data === undefined ? undefined : { data };
   });
+  const failure = createFailure(() => props.of);
   return (
     <Switch fallback={props.skeleton ?? <Skeleton />}>
       <Match when={read()}>{(present) => props.children(() => present().data)}</Match>
-      <Match when={props.of.error}>
+      <Match when={failure()}>
         {(error) => <Failure error={error()} retry={() => void props.of.refetch()} />}
       </Match>
     </Switch>

@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/solid-query";
 import { Link, useNavigate, useRouter } from "@tanstack/solid-router";
-import { createEffect, Show } from "solid-js";
+import { createEffect, Match, Show, Switch } from "solid-js";
 import { Badge } from "../../design/badge.tsx";
 import { Columns, Page } from "../../design/layout.tsx";
-import { Failure, known } from "../../design/states.tsx";
+import { createFailure, Failure, known } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
@@ -27,6 +27,7 @@ export function Overview() {
   const newest = useQuery(() => newestQuery);
   const isUnused = (): boolean => known(newest)?.data.length === 0;
   const figures = useQuery(() => usageQuery({ ...range(), interval: "all", group_by: "none" }, LIVE_MS));
+  const failure = createFailure(() => figures);
   createEffect(() => {
     if (!isUnused() || isWelcomed) return;
     // A reader who is on the way to another page is left alone.
@@ -49,30 +50,29 @@ export function Overview() {
         </>
       }
     >
-      <Show
-        when={!figures.isLoadingError}
-        fallback={
-          <Failure
-            error={figures.error as Error}
-            retry={() => void queries.refetchQueries({ type: "active" })}
-          />
-        }
-      >
-        <OverviewFigures range={range()} usage={figures} />
-        <Columns>
-          <SpendChart range={range()} step={step()} zoom={zoom} />
-          <RequestsChart range={range()} step={step()} zoom={zoom} />
-          <LatencyChart range={range()} step={step()} zoom={zoom} />
-          <TroubleChart range={range()} step={step()} zoom={zoom} />
-          <TasksPanel range={range()} />
-          <RoutesPanel />
-        </Columns>
-        <div class={styles.thirds}>
-          <TopPanel title="Top models" range={range()} by="model" />
-          <TopPanel title="Top accounts" range={range()} by="account" />
-          <TopPanel title="Top keys" range={range()} by="key" />
-        </div>
-      </Show>
+      <Switch>
+        <Match when={failure()}>
+          {(error) => (
+            <Failure error={error()} retry={() => void queries.refetchQueries({ type: "active" })} />
+          )}
+        </Match>
+        <Match when={failure() === undefined}>
+          <OverviewFigures range={range()} usage={figures} />
+          <Columns>
+            <SpendChart range={range()} step={step()} zoom={zoom} />
+            <RequestsChart range={range()} step={step()} zoom={zoom} />
+            <LatencyChart range={range()} step={step()} zoom={zoom} />
+            <TroubleChart range={range()} step={step()} zoom={zoom} />
+            <TasksPanel range={range()} />
+            <RoutesPanel />
+          </Columns>
+          <div class={styles.thirds}>
+            <TopPanel title="Top models" range={range()} by="model" />
+            <TopPanel title="Top accounts" range={range()} by="account" />
+            <TopPanel title="Top keys" range={range()} by="key" />
+          </div>
+        </Match>
+      </Switch>
     </Page>
   );
 }

@@ -97,7 +97,7 @@ export const SHOWN: readonly Shown[] = [
     ["U60", IMAGES, "U60 a client that waits for an image"],
     ["U62", MEDIA, "U62 since it stops reading"],
   ),
-  ...shown("images.test.ts", ["U58", IMAGES, "whose client goes ends its task"]),
+  ...shown("images.full.test.ts", ["U58", IMAGES, "whose client goes ends its task"]),
   ...shown(
     "media-faults.full.test.ts",
     ["U8", MEDIA, "U7, U8: a reset before the answer"],

@@ -14,7 +14,7 @@ interface Foldable {
 interface Folding<Part> {
   /** Columns for which there is room. */
   readonly shown: () => readonly Part[];
-  /** Whether those that always stay have too little room, so that their words have to wrap. */
+  /** Whether the columns that always stay have too little room: the table wraps their words then. */
   readonly isTight: () => boolean;
   /** Takes the element that scrolls where the table is too wide. */
   readonly hold: (element: HTMLElement) => void;

@@ -95,7 +95,8 @@ const STEPS_OF_THE_JOURNAL: readonly KillPoint[] = [
   writerFailpoint("journal", "tables.before_mark", KEEPER),
 ];
 
-const SHARED = { engine: "postgres", workloads: 6 } as const;
+/** A process takes an allotment when an account is busy, which a slow machine may not be for some workloads. */
+const SHARED = { engine: "postgres", workloads: 20 } as const;
 
 /** Every step of taking an allotment and of writing what became of holds in memory, where processes share the books. */
 const STEPS_OF_ALLOTMENTS: readonly KillPoint[] = [

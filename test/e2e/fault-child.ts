@@ -25,9 +25,12 @@ async function serveNames(says: keyof typeof CODES | "nothing"): Promise<void> {
   await new Promise<void>((resolve) => server.bind(53, "127.0.0.1", resolve));
 }
 
+/** What a certificate says is found at once: a busy machine must still find it within the limit of time to connect. */
+const times = errand.authority === undefined ? {} : { times: 4 };
+
 /** Each kind of media, of makers at an address. */
 async function makeAll(at: string | undefined, isBothAt: boolean): Promise<MediaOutcome[]> {
-  const place = await openMediaPlace(at, isBothAt);
+  const place = await openMediaPlace({ at, isBothAt, ...times });
   const outcomes: MediaOutcome[] = [];
   for (const kind of MEDIA_KINDS) outcomes.push(await place.outcomeOf(kind, { timeout: 60 }));
   await place.close();

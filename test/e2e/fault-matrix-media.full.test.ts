@@ -52,7 +52,7 @@ for (const { id, name, at, isSlow } of PLACES)
     const reason = isSlow ? "send_timed_out" : "not_sent";
 
     test("the second maker has it made", async () => {
-      const place = await openMediaPlace(at());
+      const place = await openMediaPlace({ at: at() });
       for (const [i, kind] of MEDIA_KINDS.entries()) {
         const outcome = await place.outcomeOf(kind);
         // Both kinds of images are of one credential, whose failures they count together.
@@ -64,7 +64,7 @@ for (const { id, name, at, isSlow } of PLACES)
     });
 
     test("at both makers it is tried until its time is over, and costs nothing", async () => {
-      const place = await openMediaPlace(at(), true);
+      const place = await openMediaPlace({ at: at(), isBothAt: true });
       for (const kind of MEDIA_KINDS) {
         expectTriedInVain(await place.outcomeOf(kind, { timeout: 60 }), kind);
       }

@@ -12,6 +12,13 @@ import { ask, type Asked, balanceOf, ended, isVideo, qwen, told, wan } from "./m
 /** How often faster time runs. */
 const TIMES = 20;
 
+/** Where the first maker is said to be, whether the second one is said to be there too, and how often faster time runs. */
+interface Where {
+  readonly at?: string | undefined;
+  readonly isBothAt?: boolean;
+  readonly times?: number;
+}
+
 /** Each kind of request, and whether its client waits for the result. */
 export const MEDIA_KINDS = ["an image", "an image that is waited for", "a video"] as const;
 
@@ -49,14 +56,18 @@ export interface MediaPlace {
 const moved = (double: MediaDouble, at: string | undefined): MediaDouble =>
   at === undefined ? double : { ...double, baseUrl: at + new URL(double.baseUrl).pathname };
 
-/** Opens it: `at` is where the first maker is said to be. */
-export async function openMediaPlace(at?: string, isBothAt = false): Promise<MediaPlace> {
+/** Opens it. */
+export async function openMediaPlace({
+  at,
+  isBothAt = false,
+  times = TIMES,
+}: Where = {}): Promise<MediaPlace> {
   const [first, second] = await Promise.all([
     startDashscopeDouble(UPSTREAM_KEY),
     startFalDouble(UPSTREAM_KEY),
   ]);
   const gateway = await startGateway({
-    clock: createFastClock(TIMES),
+    clock: createFastClock(times),
     environment: {
       ...environmentOf("dashscope", moved(first, at), UPSTREAM_KEY),
       ...environmentOf("fal", moved(second, isBothAt ? at : undefined), UPSTREAM_KEY),

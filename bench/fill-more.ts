@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { type ErrorKind, ERRORS } from "../src/core/errors.ts";
 import type { Engine } from "../src/db/engine.ts";
 import type { Database } from "../src/db/schema.ts";
 import { writeRefusals } from "../src/ledger/refusals.ts";
@@ -9,12 +10,12 @@ const HOUR_MS = 3_600_000;
 /** Tasks are deleted when they are older than 30 days. */
 const TASKS_MS = 29 * 24 * HOUR_MS;
 const REFUSALS = 10_000;
-const CODES = [
-  { status: 400, code: "invalid_request_error" },
-  { status: 401, code: "invalid_api_key" },
-  { status: 402, code: "insufficient_credit" },
-  { status: 429, code: "rate_limit_error" },
-] as const;
+const CODES: readonly ErrorKind[] = [
+  "invalid_request_error",
+  "auth_error",
+  "insufficient_credits",
+  "rate_limit_error",
+];
 
 const TASK_COLUMNS = (
   "id kind account_id key_id hold_id request_id model state epoch provider attempts terms warnings timeout_sec " +
@@ -47,11 +48,11 @@ export async function fillTasks(database: Database, nowMs: number): Promise<bigi
 /** Writes as many refusals as are kept, and counts of a year. */
 export async function fillRefusals(database: Database, engine: Engine, nowMs: number): Promise<void> {
   const hour = Math.floor(nowMs / HOUR_MS);
-  const of = (number: number) => ({
-    ...(CODES[number % CODES.length] as (typeof CODES)[number]),
-    model: "openai/gpt-5.6-0",
-    key: `key_filled_${number % 200}`,
-  });
+  const of = (number: number) => {
+    const code = CODES[number % CODES.length] as ErrorKind;
+    const key = `key_filled_${number % 200}`;
+    return { code, status: ERRORS[code].status, model: "openai/gpt-5.6-0", key };
+  };
   const counts = Array.from({ length: 365 * 24 * 6 }, (_, i) => ({
     ...of(i),
     timeMs: (hour - Math.floor(i / 6)) * HOUR_MS,

@@ -13,6 +13,7 @@ import { LIMITS } from "./counts/limits.ts";
 import { consolesTable, measureConsoles } from "./consoles.ts";
 import { shareCores } from "./cores.ts";
 import { filledTable, measureFilled } from "./filled.ts";
+import { interactionsTable, measureInteractions } from "./interactions.ts";
 import { describeMachine } from "./machine.ts";
 import { profileRequestPath } from "./profile-run.ts";
 import { measureReaders, readersTable } from "./readers.ts";
@@ -66,6 +67,8 @@ async function main(): Promise<void> {
       reads: { type: "string" },
       /** Requests beside open consoles, on such a store. */
       consoles: { type: "string" },
+      /** What a user does with the console, in Chromium, on such a home. */
+      interactions: { type: "string" },
       /** What drops the store's pages from memory before each cold read. */
       cold: { type: "string" },
       /** A commit whose gateway and books are measured in turns with ours. */
@@ -97,6 +100,10 @@ async function main(): Promise<void> {
   if (values.consoles !== undefined) {
     const rounds = await measureConsoles({ ...form, store: values.consoles }, report);
     return console.log(`\n${consolesTable(rounds)}`);
+  }
+  if (values.interactions !== undefined) {
+    const measured = await measureInteractions({ ...form, store: values.interactions }, report);
+    return console.log(`\n${interactionsTable(measured)}`);
   }
   const pace: Pace = values.quick ? "quick" : "full";
   if (values.filled !== undefined)

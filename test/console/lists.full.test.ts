@@ -122,8 +122,12 @@ describeInLooks("a list", (next) => {
   desk.story("is put in order by a head, either way, also after a reload", async ({ page }) => {
     await go(page, "requests");
     const table = page.getByRole("region", { name: "Table of requests" });
-    const tokens = async (): Promise<readonly number[]> =>
-      (await rowsOf(table).locator('td[data-label="Tokens out"]').allTextContents()).map(Number);
+    const cells = rowsOf(table).locator('td[data-label="Tokens out"]');
+    const tokens = async (): Promise<readonly number[]> => {
+      // Those below the window are drawn after the others.
+      await until(async () => (await cells.count()) === PAGE, "all rows");
+      return (await cells.allTextContents()).map(Number);
+    };
     const list = page.getByRole("region", { name: "Requests that ended" });
     /** What tells the reader the order: a head, and on a phone the choice. */
     const toldOrder = async (): Promise<string | null> =>

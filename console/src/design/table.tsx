@@ -4,6 +4,7 @@ import { classes } from "./classes.ts";
 import { Button } from "./button.tsx";
 import { csvOf, saveFile } from "./export.ts";
 import { useFolding } from "./folding.ts";
+import { useGradual } from "./gradual.ts";
 import styles from "./ui.module.css";
 
 /** A column of a table. */
@@ -29,7 +30,7 @@ export interface Ordering {
 /** Longer tables draw the rows that can be seen, and some around them. */
 const WHOLE = 150;
 const ROW_PX = 33;
-const OVERSCAN = 20;
+const OVERSCAN = 10;
 
 interface TableProps<Row> {
   readonly label: string;
@@ -59,6 +60,7 @@ function Grid<Row>(props: TableProps<Row>) {
     () => props.rows,
     () => props.ordering?.by,
   );
+  const drawn = useGradual(() => (props.rows.length > WHOLE ? [] : props.rows));
   return (
     <div ref={hold} class={styles.scroll} tabindex="0" role="region" aria-label={props.label}>
       <table
@@ -79,13 +81,16 @@ function Grid<Row>(props: TableProps<Row>) {
           when={props.rows.length > WHOLE}
           fallback={
             <tbody>
-              <For each={props.rows}>
+              <For each={drawn()}>
                 {(row) => (
                   <tr>
                     <Cells row={row} columns={shown()} />
                   </tr>
                 )}
               </For>
+              <Show when={props.rows.length - drawn().length}>
+                {(left) => <Gap px={left() * ROW_PX} columns={shown().length} />}
+              </Show>
             </tbody>
           }
         >
@@ -127,14 +132,9 @@ function WindowBody<Row>(props: { readonly rows: readonly Row[]; readonly column
   const above = (): number => (virtual.getVirtualItems()[0]?.start ?? margin()) - margin();
   const below = (): number =>
     virtual.getTotalSize() - ((virtual.getVirtualItems().at(-1)?.end ?? margin()) - margin());
-  const gap = (px: () => number): JSX.Element => (
-    <tr class={styles.gap} aria-hidden="true">
-      <td colSpan={props.columns.length} style={{ height: `${Math.max(0, px())}px` }} />
-    </tr>
-  );
   return (
     <tbody ref={setBody}>
-      {gap(above)}
+      <Gap px={above()} columns={props.columns.length} />
       <For each={indexes()}>
         {(index) => (
           <Show when={props.rows[index]} keyed>
@@ -150,8 +150,17 @@ function WindowBody<Row>(props: { readonly rows: readonly Row[]; readonly column
           </Show>
         )}
       </For>
-      {gap(below)}
+      <Gap px={below()} columns={props.columns.length} />
     </tbody>
+  );
+}
+
+/** As high as the rows that stand in its place. */
+function Gap(props: { readonly px: number; readonly columns: number }) {
+  return (
+    <tr class={styles.gap} aria-hidden="true">
+      <td colSpan={props.columns} style={{ height: `${Math.max(0, props.px)}px` }} />
+    </tr>
   );
 }
 

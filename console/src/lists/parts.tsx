@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/solid-router";
 import { createSignal, For, type JSX, Show } from "solid-js";
 import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
@@ -10,6 +9,7 @@ import type { Words } from "../words/words.ts";
 import { shortId } from "./ids.ts";
 import styles from "./lists.module.css";
 import { useNames } from "./names.ts";
+import { RowLink } from "./row-link.tsx";
 
 /** The filters of a list. On a phone they are folded, and the button says how many are set. */
 export function Filters(props: {
@@ -165,9 +165,9 @@ export function IdLink(props: {
 }) {
   return (
     <span class={ui.copyable}>
-      <Link to={props.to} params={{ id: props.id }} class={styles.id} title={props.id}>
+      <RowLink to={props.to} id={props.id} class={styles.id} title={props.id}>
         {shortId(props.id)}
-      </Link>
+      </RowLink>
       <CopyButton text={props.id} what={props.what} />
     </span>
   );
@@ -195,9 +195,9 @@ export function NamedLink(props: {
       }
     >
       {(name) => (
-        <Link to={props.to} params={{ id: props.id }} title={props.id}>
+        <RowLink to={props.to} id={props.id} title={props.id}>
           {name()}
-        </Link>
+        </RowLink>
       )}
     </Show>
   );

@@ -14,6 +14,7 @@ import { exactTime } from "../../format/times.ts";
 import { useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
 import { ChoiceFilter, Filters, ListEnd, ShortId, TextFilter } from "../../lists/parts.tsx";
+import { RowLink } from "../../lists/row-link.tsx";
 import { useListSearch } from "../../lists/use-search.ts";
 import { useRange } from "../../shell/use-range.ts";
 import styles from "./accounts.module.css";
@@ -182,9 +183,9 @@ function columnsOf(
       order: "name",
       cell: (account) => (
         <span class={styles.named}>
-          <Link to="/accounts/$id" params={{ id: account.id }} title={account.id}>
+          <RowLink to="/accounts/$id" id={account.id} title={account.id}>
             {account.name}
-          </Link>
+          </RowLink>
           <Show when={account.status === "closed"}>
             <Badge>Closed</Badge>
           </Show>
@@ -220,9 +221,9 @@ function columnsOf(
       order: "keys",
       isNumber: true,
       cell: (account) => (
-        <Link to="/accounts" search={{ tab: "keys", account_id: account.id, status: "live" }}>
+        <RowLink to="/accounts" search={{ tab: "keys", account_id: account.id, status: "live" }}>
           {count(keys(account.id))}
-        </Link>
+        </RowLink>
       ),
       text: ({ id }) => keys(id),
     },

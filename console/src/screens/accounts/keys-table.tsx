@@ -12,6 +12,7 @@ import { exactTime } from "../../format/times.ts";
 import { useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
 import { ListEnd, Rows, NamedLink, WordBadge } from "../../lists/parts.tsx";
+import { RowLink } from "../../lists/row-link.tsx";
 import { useRange } from "../../shell/use-range.ts";
 import styles from "./accounts.module.css";
 import { KEY_WORDS, keyState } from "./keys.ts";
@@ -156,9 +157,9 @@ function columnsOf(
       order: "name",
       cell: (key) => (
         <span class={styles.named}>
-          <Link to="/keys/$id" params={{ id: key.id }} title={key.id}>
+          <RowLink to="/keys/$id" id={key.id} title={key.id}>
             {key.name}
-          </Link>
+          </RowLink>
           <code class={ui.soft}>{key.hint}</code>
         </span>
       ),

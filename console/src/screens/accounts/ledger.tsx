@@ -1,5 +1,4 @@
 import { read } from "../../api/client.ts";
-import { Link } from "@tanstack/solid-router";
 import { createMemo, Show } from "solid-js";
 import { classes } from "../../design/classes.ts";
 import { Panel } from "../../design/layout.tsx";
@@ -11,6 +10,7 @@ import { exactTime } from "../../format/times.ts";
 import { shortId } from "../../lists/ids.ts";
 import { inOrder } from "../../lists/order.ts";
 import { ChoiceFilter, Filters, ListEnd, Rows, TextFilter, WordBadge } from "../../lists/parts.tsx";
+import { RowLink } from "../../lists/row-link.tsx";
 import { usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
 import { rangeOf } from "../../shell/range.ts";
@@ -52,14 +52,14 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
     title: "Request",
     cell: (entry) => (
       <Show when={entry.request_id?.startsWith("req_") === true} fallback={<span class={ui.soft}>–</span>}>
-        <Link
+        <RowLink
           to="/requests/$id"
-          params={{ id: entry.request_id ?? "" }}
-          class={ui.mono ?? ""}
+          id={entry.request_id ?? ""}
+          class={ui.mono}
           title={entry.request_id ?? ""}
         >
           {shortId(entry.request_id ?? "")}
-        </Link>
+        </RowLink>
       </Show>
     ),
     text: ({ request_id }) => request_id,

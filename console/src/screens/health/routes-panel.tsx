@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/solid-query";
-import { Link, useNavigate, useSearch } from "@tanstack/solid-router";
+import { useNavigate, useSearch } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
 import { SelectField, TextField } from "../../design/field.tsx";
 import { Panel } from "../../design/layout.tsx";
@@ -9,6 +9,7 @@ import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import { count, duration, share } from "../../format/numbers.ts";
 import { WordBadge } from "../../lists/parts.tsx";
+import { RowLink } from "../../lists/row-link.tsx";
 import { ROUTE_WORDS } from "../../words/words.ts";
 import styles from "./health.module.css";
 import { ShowAll, useFold } from "./fold.tsx";
@@ -24,9 +25,9 @@ const COLUMNS: readonly Column<Route>[] = [
     title: "Model",
     order: "model",
     cell: ({ model }) => (
-      <Link to="/models/$id" params={{ id: model }}>
+      <RowLink to="/models/$id" id={model}>
         {model}
-      </Link>
+      </RowLink>
     ),
     text: ({ model }) => model,
   },

@@ -1,5 +1,4 @@
 import { useQuery } from "@tanstack/solid-query";
-import { Link } from "@tanstack/solid-router";
 import { createMemo, Show } from "solid-js";
 import { CopyableId } from "../../design/copy.tsx";
 import { TextField } from "../../design/field.tsx";
@@ -11,6 +10,7 @@ import { exactPrice } from "../../format/money.ts";
 import { compact, count, counted } from "../../format/numbers.ts";
 import { inOrder } from "../../lists/order.ts";
 import { ChoiceFilter, Filters } from "../../lists/parts.tsx";
+import { RowLink } from "../../lists/row-link.tsx";
 import { useListSearch } from "../../lists/use-search.ts";
 import { isChosen } from "./filter.ts";
 import styles from "./models.module.css";
@@ -167,9 +167,9 @@ function columnsOf(prices: PricesOf): readonly Column<Model>[] {
       order: "name",
       cell: (model) => (
         <span class={styles.named}>
-          <Link to="/models/$id" params={{ id: model.id }} search={{ category: model.category }}>
+          <RowLink to="/models/$id" id={model.id} search={{ category: model.category }}>
             {model.display_name}
-          </Link>
+          </RowLink>
           <CopyableId id={model.id} what="model id" />
         </span>
       ),

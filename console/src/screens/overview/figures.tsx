@@ -30,21 +30,49 @@ const NOTHING: Omit<Usage, "time" | "group"> = {
 
 type Totals = typeof NOTHING;
 
-/** What a range comes to, each figure beside that of the period before. */
-export function OverviewFigures(props: {
-  readonly range: TimeRange;
-  readonly usage: UseQueryResult<{ readonly data: readonly Usage[] }>;
-}) {
+/** How many tasks there are now. */
+interface Queue {
+  readonly running: number;
+  readonly pending: number;
+}
+
+type Read<Row> = UseQueryResult<{ readonly data: readonly Row[] }>;
+
+/** What a range comes to, each figure beside that of the period before. All is asked for at once. */
+export function OverviewFigures(props: { readonly range: TimeRange; readonly usage: Read<Usage> }) {
   const before = useQuery(() =>
     usageQuery({ ...rangeBefore(props.range), interval: "all", group_by: "none" }, CHART_MS.day),
   );
+  const days = useQuery(() =>
+    usageQuery(
+      // To the end of the day, so that the same rows are read all day.
+      {
+        from: forecastFrom(nowSec()),
+        to: (Math.floor(nowSec() / 86_400) + 1) * 86_400,
+        interval: "day",
+        group_by: "none",
+      },
+      CHART_MS.hour,
+    ),
+  );
+  const refusals = useQuery(() => refusalsQuery(props.range, "all"));
+  const status = useQuery(() => queueQuery);
   const earlier = (): Totals | undefined => {
     const read = known(before);
     return read === undefined ? undefined : (read.data[0] ?? NOTHING);
   };
   return (
     <Loaded of={props.usage} skeleton={<FigureSkeletons />}>
-      {(read) => <Shown range={props.range} now={read().data[0] ?? NOTHING} before={earlier()} />}
+      {(read) => (
+        <Shown
+          range={props.range}
+          now={read().data[0] ?? NOTHING}
+          before={earlier()}
+          days={known(days)?.data}
+          refused={known(refusals)?.data.reduce((total, row) => total + row.count, 0)}
+          queue={known(status)?.queue}
+        />
+      )}
     </Loaded>
   );
 }
@@ -53,6 +81,11 @@ function Shown(props: {
   readonly range: TimeRange;
   readonly now: Totals;
   readonly before: Totals | undefined;
+  /** The usage of each day so far that the forecast is made from. */
+  readonly days: readonly Usage[] | undefined;
+  /** How many were refused in the range. */
+  readonly refused: number | undefined;
+  readonly queue: Queue | undefined;
 }) {
   const tokens = ({ input_tokens, output_tokens }: Totals): number => input_tokens + output_tokens;
   // The period before may be longer by a part of an hour.
@@ -76,7 +109,7 @@ function Shown(props: {
         />
       </div>
       <div class={styles.wide}>
-        <ForecastFigure />
+        <ForecastFigure days={props.days} />
       </div>
       <Figure
         name="Requests"
@@ -97,11 +130,11 @@ function Shown(props: {
       <Figure
         name="Error rate"
         value={share(props.now.failed, props.now.requests)}
-        note={<Faults range={props.range} now={props.now} before={props.before} />}
+        note={<Faults now={props.now} before={props.before} refused={props.refused} />}
       />
       <DurationFigure name="Latency" now={props.now.latency_ms} before={props.before?.latency_ms} />
       <DurationFigure name="First token" now={props.now.first_byte_ms} before={props.before?.first_byte_ms} />
-      <QueueFigure />
+      <QueueFigure queue={props.queue} />
     </div>
   );
 }
@@ -134,25 +167,13 @@ function Change(props: { readonly now: number | undefined; readonly before: numb
   );
 }
 
-function ForecastFigure() {
-  const days = useQuery(() =>
-    usageQuery(
-      // To the end of the day, so that the same rows are read all day.
-      {
-        from: forecastFrom(nowSec()),
-        to: (Math.floor(nowSec() / 86_400) + 1) * 86_400,
-        interval: "day",
-        group_by: "none",
-      },
-      CHART_MS.hour,
-    ),
-  );
-  const forecast = () => forecastOf(known(days)?.data ?? [], nowSec());
+function ForecastFigure(props: { readonly days: readonly Usage[] | undefined }) {
+  const forecast = () => forecastOf(props.days ?? [], nowSec());
   return (
     <Figure
       name={`Forecast for ${forecast().month}`}
       value={
-        <Show when={known(days)} fallback="–">
+        <Show when={props.days} fallback="–">
           <Credits amount={forecast().total} />
         </Show>
       }
@@ -167,18 +188,16 @@ function ForecastFigure() {
 }
 
 function Faults(props: {
-  readonly range: TimeRange;
   readonly now: Totals;
   readonly before: Totals | undefined;
+  readonly refused: number | undefined;
 }) {
-  const refusals = useQuery(() => refusalsQuery(props.range, "all"));
-  const refused = (): number => (known(refusals)?.data ?? []).reduce((total, row) => total + row.count, 0);
   return (
     <Note>
       <span>{count(props.now.failed)} failed</span>
-      <Show when={known(refusals)}>
+      <Show when={props.refused !== undefined}>
         <span title="Refused before anything was held for them; not part of the rate">
-          {count(refused())} refused
+          {count(props.refused ?? 0)} refused
         </span>
       </Show>
       <Show when={props.before?.requests}>
@@ -209,17 +228,12 @@ function DurationFigure(props: {
   );
 }
 
-function QueueFigure() {
-  const status = useQuery(() => queueQuery);
+function QueueFigure(props: { readonly queue: Queue | undefined }) {
   return (
     <Figure
       name="Tasks running"
-      value={known(status) === undefined ? "–" : count(known(status)?.queue.running ?? 0)}
-      note={
-        <Note>
-          {known(status) === undefined ? "" : `${count(known(status)?.queue.pending ?? 0)} waiting`}
-        </Note>
-      }
+      value={props.queue === undefined ? "–" : count(props.queue.running)}
+      note={<Note>{props.queue === undefined ? "" : `${count(props.queue.pending)} waiting`}</Note>}
     />
   );
 }

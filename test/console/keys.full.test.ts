@@ -61,7 +61,7 @@ describeInLooks("a key", (next) => {
       // Nothing shows it again: not the address, not the page of the key, not the way back.
       expect(page.url()).not.toContain(text);
       await page.getByRole("link", { name: "To the page of the key" }).click();
-      await page.getByRole("heading", { level: 1, name: "first app" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "first app", exact: true }).waitFor();
       expect(await page.content()).not.toContain(text);
       await page.goBack();
       await page.getByRole("button", { name: "Create the key" }).waitFor();

@@ -67,7 +67,7 @@ const RULES = {
   /** 408 and 425. */
   try_again: { blame: "nobody", where: "anywhere", once: true },
   rate_limited: { blame: "credential", where: "anywhere", cools: true },
-  /** 500, 503, 529, and an error in place of content. */
+  /** 500, 503, 529, an edge that did not reach the provider's own server, and an error in place of content. */
   failed: { blame: "credential", where: "anywhere" },
   reset: { blame: "credential", where: "anywhere", unsafe: "reset" },
   bad_gateway: { blame: "credential", where: "anywhere", unsafe: 502 },
@@ -145,6 +145,12 @@ const BY_STATUS: Readonly<Record<number, FailureReason>> = {
   503: "failed",
   529: "failed",
   504: "timed_out",
+  // Cloudflare's, before many vendors. No connection to the server behind it: refused, out of reach, no TLS. The others
+  // (520, 522, 527, 530) may come after the request: https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/
+  521: "failed",
+  523: "failed",
+  525: "failed",
+  526: "failed",
   524: "timed_out",
 };
 

@@ -179,7 +179,7 @@ function reasonOf({ how, status = 0, isRequests, fault }: Failure): FailureReaso
   // An error that came in place of an answer says that there is none, unless that was a plain answer: it may be paid for.
   if (how !== "refused" && (status === 0 || status >= 500))
     return how === "error_event" ? "failed" : "bad_answer";
-  if (status >= 300 && status < 400) return "redirected";
+  if (isRedirect(status)) return "redirected";
   return BY_STATUS[status] ?? (status >= 500 ? "bad_gateway" : "not_theirs");
 }
 
@@ -193,6 +193,11 @@ export interface Answered {
 /** Whether a provider's answer with that status is one that it charges for. */
 export function isGoodStatus(status: number): boolean {
   return status >= 200 && status < 300;
+}
+
+/** Whether a provider's answer with that status leads elsewhere. None is followed. */
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
 }
 
 /** What is known of a call that ended with `error`, before anything of an answer's content went to the client. */

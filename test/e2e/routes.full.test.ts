@@ -525,16 +525,32 @@ describe("another model serves", () => {
     }
   });
 
-  test("never one that the key may not use", async () => {
+  test("never one that the key may not use, in every format", async () => {
     const { json } = await gateway.admin("POST", "/keys", {
       account_id: gateway.accountId,
       name: "one",
       models: ["t/cheap"],
     });
-    const headers = { authorization: `Bearer ${json.key}` };
-    const response = await gateway.chat({ ...BODY, model: "t/cheap", models: ["t/dear"] }, { headers });
-    const { error }: Json = await response.json();
-    expect([response.status, error.code]).toEqual([400, "model_not_allowed"]);
+    const named = { model: "t/cheap", models: ["t/dear"] };
+    for (const [path, body, more] of [
+      ["/api/v1/chat/completions", { ...BODY, ...named }, {}],
+      ["/api/v1/messages", { ...BODY, ...named }, {}],
+      ["/api/v1/responses", { ...named, input: "Hi" }, {}],
+      [
+        "/api/v1/models/t/cheap:generateContent",
+        { contents: [{ role: "user", parts: [{ text: "Hi" }] }] },
+        { "x-switchyard-models": "t/dear" },
+      ],
+    ] as const) {
+      const headers = { authorization: `Bearer ${json.key}`, ...more };
+      const response = await gateway.post(path, body, { headers });
+      const { error }: Json = await response.json();
+      expect([path, response.status, error.message]).toEqual([
+        path,
+        400,
+        expect.stringContaining("This API key may not use the model t/dear"),
+      ]);
+    }
     expect(calls()).toEqual([]);
   });
 

@@ -282,6 +282,39 @@ routing:
   }
 });
 
+describe("a model with a route whose provider does not count in this format", () => {
+  beforeEach(open);
+  afterEach(close);
+
+  const two = (...routes: readonly string[]): string => `
+providers:
+  chats:
+    base_url: "${double.url}/chats"
+    api_key_env: SECOND_KEY
+    models: [{ id: t/other, prices: { input: 1, output: 1 } }]
+routing: { attempts: 1, models: { anthropic/claude-haiku-4.5: { routes: [${routes.join(", ")}] } } }
+`;
+  const OTHER = "{ provider: chats, upstream_id: up-2 }";
+  const OWN = "{ provider: anthropic }";
+
+  test("is counted by the other, whichever comes first", async () => {
+    await gateway.close();
+    await start(two(OTHER, OWN));
+    double.handle(() => GOOD);
+    expect(await countMessages()).toMatchObject({ own: false, tokens: 14 });
+    expect(double.requests.map(({ target }) => target)).toEqual(["/v1/messages/count_tokens"]);
+  });
+
+  test("is counted by the other, though that cools", async () => {
+    await gateway.close();
+    await start(two(OWN, OTHER));
+    await gateway.admin("POST", `/accounts/${gateway.accountId}/credits`, { amount: 100, reason: "test" });
+    double.handle(({ target }) => (target.endsWith("count_tokens") ? GOOD : jsonAnswer(429, {})));
+    expect((await gateway.post("/api/v1/messages", { ...messagesBody, max_tokens: 9 })).status).toBe(503);
+    expect(await countMessages()).toMatchObject({ own: false, tokens: 14 });
+  });
+});
+
 describe("a key that counts much", () => {
   beforeEach(open);
   afterEach(close);

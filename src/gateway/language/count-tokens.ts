@@ -133,12 +133,13 @@ async function countFor(
   const { counter, record } = input;
   const { id: format } = counter.protocol;
   if (model.formats[format] === undefined) return estimate(input, model, request, NOT_ITS_FORMAT);
-  const { health } = services.routing;
-  // A count costs a provider next to nothing, so only an open breaker keeps it from all ways.
-  const isOpen = ({ key }: Destination): boolean => health.look(key).state === "open";
-  const ways = services.routing.order(waysTo(offer, model, format), model, { by });
-  const way = ways.find((each) => !isOpen(each));
-  if (way === undefined) return estimate(input, model, request, NOT_COUNTED);
+  const { routing } = services;
+  // A count costs a provider next to nothing, so one that cools may be asked where no other counts.
+  const isOpen = ({ key }: Destination): boolean => routing.health.look(key).state === "open";
+  const ways = routing.order(waysTo(offer, model, format), model, { by }).filter((way) => !isOpen(way));
+  const [first] = ways;
+  if (first === undefined) return estimate(input, model, request, NOT_COUNTED);
+  const way = ways.find(({ spoken }) => spoken.id === format) ?? first;
   const { provider, spoken } = way;
   record.note({ provider: provider.id });
   if (spoken.id !== format) return estimate(input, model, request, NOT_ITS_FORMAT, provider);

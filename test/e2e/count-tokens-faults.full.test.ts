@@ -71,7 +71,7 @@ async function inTurns<Result>(times: number, call: () => Promise<Result>): Prom
 }
 
 const countMessages = (init: RequestInit = {}) => outcome(gateway.post(MESSAGES, messagesBody, init));
-const countContents = () => outcome(gateway.post(GENERATE, generateBody));
+const countContents = (init: RequestInit = {}) => outcome(gateway.post(GENERATE, generateBody, init));
 
 describe("a provider that does not count", () => {
   beforeAll(open);
@@ -219,6 +219,99 @@ describe("a credential that its provider does not accept", () => {
     const before = double.requests.length;
     expect(await countMessages()).toMatchObject({ status: 200, own: true });
     expect(double.requests).toHaveLength(before);
+  });
+});
+
+describe("a model with two routes", () => {
+  beforeEach(async () => {
+    await open();
+    await gateway.close();
+    await start(`
+providers:
+  second:
+    base_url: { messages: "${double.url}/second", generate_content: "${double.url}/second" }
+    api_key_env: SECOND_KEY
+    protocols: [messages, generate_content]
+    models: [{ id: t/other, prices: { input: 1, output: 1 } }]
+routing:
+  attempts: 1
+  models:
+    anthropic/claude-haiku-4.5: { routes: [{ provider: anthropic }, ${SECOND}] }
+    google/gemini-3.8-flash: { routes: [{ provider: google }, ${SECOND}] }
+`);
+    await gateway.admin("POST", `/accounts/${gateway.accountId}/credits`, { amount: 100, reason: "test" });
+    double.handle((request) => jsonAnswer(200, COUNT_BY[by(request)]));
+  });
+  afterEach(close);
+
+  const SECOND = "{ provider: second, upstream_id: up-2, cost: { input: 0.01, output: 0.01 } }";
+  const COUNT_BY = {
+    first: { input_tokens: 14, totalTokens: 14 },
+    second: { input_tokens: 15, totalTokens: 15 },
+  } as const;
+  const by = ({ target }: { readonly target: string }): keyof typeof COUNT_BY =>
+    target.startsWith("/second/") ? "second" : "first";
+
+  const formats = [
+    ["messages", countMessages, () => gateway.post("/api/v1/messages", { ...messagesBody, max_tokens: 9 })],
+    [
+      "generateContent",
+      countContents,
+      () => gateway.post(GENERATE.replace("countTokens", "generateContent"), generateBody),
+    ],
+  ] as const;
+  for (const [format, count, ask] of formats) {
+    test(`is counted by the first that does not cool (${format})`, async () => {
+      expect(await count()).toMatchObject({ own: false, tokens: 14 });
+      double.handle((request) => jsonAnswer(by(request) === "first" ? 404 : 200, COUNT_BY[by(request)]));
+      expect((await ask()).status).toBe(502);
+      expect(await count()).toMatchObject({ own: false, tokens: 15 });
+    });
+
+    test(`is counted by the order that a key may ask for, and by that alone (${format})`, async () => {
+      const { json } = await gateway.admin("POST", "/keys", {
+        account_id: gateway.accountId,
+        name: "r",
+        routes: true,
+      });
+      const asked = { "x-switchyard-route": "cost" };
+      const headers = { ...asked, authorization: `Bearer ${json.key}` };
+      expect(await count({ headers })).toMatchObject({ own: false, tokens: 15 });
+      expect(await count({ headers: asked })).toMatchObject({ status: 400 });
+    });
+  }
+});
+
+describe("a model with a route whose provider does not count in this format", () => {
+  beforeEach(open);
+  afterEach(close);
+
+  const two = (...routes: readonly string[]): string => `
+providers:
+  chats:
+    base_url: "${double.url}/chats"
+    api_key_env: SECOND_KEY
+    models: [{ id: t/other, prices: { input: 1, output: 1 } }]
+routing: { attempts: 1, models: { anthropic/claude-haiku-4.5: { routes: [${routes.join(", ")}] } } }
+`;
+  const OTHER = "{ provider: chats, upstream_id: up-2 }";
+  const OWN = "{ provider: anthropic }";
+
+  test("is counted by the other, whichever comes first", async () => {
+    await gateway.close();
+    await start(two(OTHER, OWN));
+    double.handle(() => GOOD);
+    expect(await countMessages()).toMatchObject({ own: false, tokens: 14 });
+    expect(double.requests.map(({ target }) => target)).toEqual(["/v1/messages/count_tokens"]);
+  });
+
+  test("is counted by the other, though that cools", async () => {
+    await gateway.close();
+    await start(two(OWN, OTHER));
+    await gateway.admin("POST", `/accounts/${gateway.accountId}/credits`, { amount: 100, reason: "test" });
+    double.handle(({ target }) => (target.endsWith("count_tokens") ? GOOD : jsonAnswer(429, {})));
+    expect((await gateway.post("/api/v1/messages", { ...messagesBody, max_tokens: 9 })).status).toBe(503);
+    expect(await countMessages()).toMatchObject({ own: false, tokens: 14 });
   });
 });
 

@@ -350,6 +350,22 @@ describe("bounds of retrying", () => {
     }
   });
 
+  test("a shutdown whose time is over in such a pause ends the request as overloaded: nothing is sent, nothing charged", async () => {
+    second.handle(() => jsonAnswer(429, {}, { headers: [["retry-after", "2"]] }));
+    const asked = gateway.chat({ ...BODY, model: "t/dear" });
+    await second.waitForOutcome(await second.waitForRequest(1));
+    while (!(await pauses())) await new Promise((resolve) => setImmediate(resolve));
+    gateway.services.endCalls();
+    const response = await asked;
+    const { error }: Json = await response.json();
+    expect([response.status, error.type]).toEqual([503, "overloaded_error"]);
+    await gateway.settled();
+    const row = await lastRow();
+    expect([row.outcome, row.credit, row.attempts.length]).toEqual(["overloaded_error", 0, 1]);
+    await clock.advance(70_000);
+    expect(calls()).toEqual(["second-1"]);
+  });
+
   /** Whether the way cools, so that its request waits. */
   async function pauses(): Promise<boolean> {
     const { json } = await gateway.admin("GET", "/routes?model=t/dear");
@@ -509,16 +525,32 @@ describe("another model serves", () => {
     }
   });
 
-  test("never one that the key may not use", async () => {
+  test("never one that the key may not use, in every format", async () => {
     const { json } = await gateway.admin("POST", "/keys", {
       account_id: gateway.accountId,
       name: "one",
       models: ["t/cheap"],
     });
-    const headers = { authorization: `Bearer ${json.key}` };
-    const response = await gateway.chat({ ...BODY, model: "t/cheap", models: ["t/dear"] }, { headers });
-    const { error }: Json = await response.json();
-    expect([response.status, error.code]).toEqual([400, "model_not_allowed"]);
+    const named = { model: "t/cheap", models: ["t/dear"] };
+    for (const [path, body, more] of [
+      ["/api/v1/chat/completions", { ...BODY, ...named }, {}],
+      ["/api/v1/messages", { ...BODY, ...named }, {}],
+      ["/api/v1/responses", { ...named, input: "Hi" }, {}],
+      [
+        "/api/v1/models/t/cheap:generateContent",
+        { contents: [{ role: "user", parts: [{ text: "Hi" }] }] },
+        { "x-switchyard-models": "t/dear" },
+      ],
+    ] as const) {
+      const headers = { authorization: `Bearer ${json.key}`, ...more };
+      const response = await gateway.post(path, body, { headers });
+      const { error }: Json = await response.json();
+      expect([path, response.status, error.message]).toEqual([
+        path,
+        400,
+        expect.stringContaining("This API key may not use the model t/dear"),
+      ]);
+    }
     expect(calls()).toEqual([]);
   });
 
@@ -543,6 +575,16 @@ describe("another model serves", () => {
     const text = await (await other.chat({ ...BODY, model: "t/cheap", stream: true })).text();
     expect(text).toContain('"model":"t/dear"');
     expect(text).toContain('"credit":0.8');
+    await other.close();
+  });
+
+  test("of the caller's list alone, whatever the operator names for one of them", async () => {
+    const named = settings("    t/cheap: { fallback: [t/dear] }");
+    const other = await startGateway({ settings: named, environment: ENVIRONMENT, clock });
+    first.handle(() => jsonAnswer(401, {}));
+    second.handle(() => jsonAnswer(401, {}));
+    expect((await other.chat({ ...BODY, models: ["t/cheap", "t/model"] })).status).toBe(502);
+    expect(second.requests.map((request) => (request.json() as Json).model)).toEqual(["up-2"]);
     await other.close();
   });
 

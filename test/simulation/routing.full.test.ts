@@ -100,7 +100,7 @@ async function request({ clock, routing, ways, setting, phase, random }: World):
     retries: Math.max(0, calls - 1),
     by: sent?.by,
   });
-  let next = await attempts.first().catch(() => undefined);
+  let next = await attempts.first(signal).catch(() => undefined);
   while (next !== undefined) {
     calls += 1;
     sent = next;

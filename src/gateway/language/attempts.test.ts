@@ -3,7 +3,7 @@ import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerContext } from "../../protocols/protocol.ts";
 import { readRefusal } from "../../protocols/refusal.ts";
-import { createRouting } from "../routing/routing.ts";
+import { createRouting, type Routing } from "../routing/routing.ts";
 import { DEFAULT_ROUTING, type RoutingSettings } from "../routing/settings.ts";
 import { type Attempts, type Candidate, openAttempts, type Sendable } from "./attempts.ts";
 
@@ -71,20 +71,27 @@ const NOBODY = new GatewayError("upstream_error", "x", {
 const UNSIGNED = refused(400, { message: "messages.1.content.0: Invalid `signature` in `thinking` block" });
 const here = new AbortController().signal;
 
+/** The retries that the budget has left; takes them. */
+function left({ budget }: Pick<Routing, "budget">): number {
+  let count = 0;
+  while (budget.take()) count += 1;
+  return count;
+}
+
 describe("a request that fails", () => {
   test("tells of each retry who failed, why, and what the next attempt changes", async () => {
     const { open, retries } = waysOf(["a/1", "a/2", "b/1"], { breakerFailures: 0 });
     const tries = open();
-    await tries.first();
+    await tries.first(here);
     await tries.next(UNSIGNED, answer(400), here);
     await tries.next(refused(500), answer(500), here);
     expect(await tries.next(refused(500), answer(500), here)).toBeUndefined();
     const others = open();
-    await others.first();
+    await others.first(here);
     await others.next(UNTRUSTED, undefined, here);
     expect(await others.next(refused(400), answer(400), here)).toBeUndefined();
     const again = open();
-    await again.first();
+    await again.first(here);
     await again.next(refused(500), answer(500), here);
     expect(retries).toEqual([
       "a signatures same",
@@ -97,7 +104,7 @@ describe("a request that fails", () => {
   test("never comes back to a way that an earlier failure has ruled out", async () => {
     const { open } = waysOf(["a/1", "a/2", "b/1", "c/1"], { breakerFailures: 0 });
     const tries = open();
-    expect((await tries.first()).name).toBe("a/1 signed");
+    expect((await tries.first(here)).name).toBe("a/1 signed");
     expect((await tries.next(UNTRUSTED, undefined, here))?.name).toBe("b/1 signed");
     expect((await tries.next(NOBODY, undefined, here))?.name).toBe("c/1 signed");
   });
@@ -105,7 +112,7 @@ describe("a request that fails", () => {
   test("to reach a server goes to other servers first, then to that one by another credential", async () => {
     const { open } = waysOf(["a/1", "a/2", "a/3", "b/1"]);
     const tries = open();
-    await tries.first();
+    await tries.first(here);
     expect((await tries.next(NOBODY, undefined, here))?.name).toBe("b/1 signed");
     expect((await tries.next(NOBODY, undefined, here))?.name).toBe("a/2 signed");
   });
@@ -114,12 +121,44 @@ describe("a request that fails", () => {
     const { open, routing, candidates } = waysOf(["a/1"], { breakerFailures: 0 });
     for (let i = 0; i < 40; i += 1) {
       const tries = open(candidates);
-      await tries.first();
+      await tries.first(here);
       expect(await tries.next(refused(401), answer(401), here)).toBeUndefined();
     }
-    let left = 0;
-    while (routing.budget.take()) left += 1;
-    expect(left).toBe(10);
+    expect(left(routing)).toBe(10);
+  });
+
+  const leaving: readonly (readonly [string, (tries: Attempts<Sent>, leave: () => void) => void])[] = [
+    ["its client leaves", (tries, leave) => (tries.end(), leave())],
+    ["its time is over", (_tries, leave) => leave()],
+  ];
+  for (const [what, goes] of leaving) {
+    test(`is not sent again, and counts and costs no retry, where ${what} while the next way is prepared`, async () => {
+      const { open, candidates, retries, routing, underWay } = waysOf(["a/1", "b/1"]);
+      const { promise, resolve } = Promise.withResolvers<Sent | undefined>();
+      const [first, second] = candidates as [Candidate<Sent>, Candidate<Sent>];
+      const tries = open([first, { ...second, prepare: () => promise }]);
+      await tries.first(here);
+      const client = new AbortController();
+      const next = tries.next(refused(401), answer(401), client.signal);
+      goes(tries, () => client.abort(new Error("gone")));
+      resolve(await second.prepare());
+      expect(next).rejects.toThrow("gone");
+      await next.catch(() => {});
+      expect([retries, underWay(), left(routing)]).toEqual([[], 0, 10]);
+      expect(routing.health.snapshot().map(({ calls }) => calls)).toEqual([1, 0]);
+    });
+  }
+
+  test("counts and costs no retry where its client leaves in the pause before it", async () => {
+    const { open, retries, routing, underWay } = waysOf(["a/1"]);
+    const tries = open();
+    await tries.first(here);
+    const client = new AbortController();
+    const next = tries.next(refused(503), answer(503), client.signal);
+    client.abort(new Error("gone"));
+    expect(next).rejects.toThrow("gone");
+    await next.catch(() => {});
+    expect([retries, underWay(), left(routing)]).toEqual([[], 0, 10]);
   });
 
   test("has no place once it has ended, not even one that is taken later", async () => {
@@ -127,7 +166,7 @@ describe("a request that fails", () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const [first, second, third] = candidates as [Candidate<Sent>, Candidate<Sent>, Candidate<Sent>];
     const tries = open([first, { ...second, prepare: () => promise }, third]);
-    await tries.first();
+    await tries.first(here);
     const client = new AbortController();
     const next = tries.next(refused(503), answer(503), client.signal);
     tries.end();
@@ -143,41 +182,37 @@ describe("a provider that refuses signatures", () => {
   test("is asked once more without them, and no way is sent any after that", async () => {
     const { open } = waysOf(["a/1", "b/1"]);
     const tries = open();
-    await tries.first();
+    await tries.first(here);
     expect((await tries.next(UNSIGNED, answer(400), here))?.name).toBe("a/1");
     expect((await tries.next(refused(503), answer(503), here))?.name).toBe("b/1");
   });
 
   test("is asked so within the budget of all requests, and not where that is used up", async () => {
     const { open, routing } = waysOf(["a/1"]);
-    let left = 0;
-    while (routing.budget.take()) left += 1;
+    const all = left(routing);
     const none = open();
-    await none.first();
+    await none.first(here);
     expect(await none.next(UNSIGNED, answer(400), here)).toBeUndefined();
-    for (let i = 0; i < left; i += 1) routing.budget.giveBack();
+    for (let i = 0; i < all; i += 1) routing.budget.giveBack();
     const tries = open();
-    await tries.first();
+    await tries.first(here);
     expect((await tries.next(UNSIGNED, answer(400), here))?.name).toBe("a/1");
-    for (left = 0; routing.budget.take(); left += 1);
-    expect(left).toBe(9);
+    expect(left(routing)).toBe(9);
   });
 
   test("that has nothing signed in its request takes nothing of the budget", async () => {
     const { open, routing, candidates } = waysOf(["a/1"]);
     const [only] = candidates as [Candidate<Sent>];
     const tries = open([{ ...only, prepare: () => ({ ...KEPT, name: "a/1" }) }]);
-    await tries.first();
+    await tries.first(here);
     expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
-    let left = 0;
-    while (routing.budget.take()) left += 1;
-    expect(left).toBe(10);
+    expect(left(routing)).toBe(10);
   });
 
   test("is not asked a third time", async () => {
     const { open } = waysOf(["a/1", "b/1"]);
     const tries = open();
-    await tries.first();
+    await tries.first(here);
     await tries.next(UNSIGNED, answer(400), here);
     expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
   });
@@ -185,12 +220,12 @@ describe("a provider that refuses signatures", () => {
   test("is one of three calls at the most, and of as many as the operator allows", async () => {
     const { open } = waysOf(["a/1", "b/1", "c/1"]);
     const tries = open();
-    await tries.first();
+    await tries.first(here);
     await tries.next(refused(503), answer(503), here);
     expect((await tries.next(refused(503), answer(503), here))?.name).toBe("c/1 signed");
     expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
     const once = waysOf(["a/1"], { attempts: 1 }).open();
-    await once.first();
+    await once.first(here);
     expect(await once.next(UNSIGNED, answer(400), here)).toBeUndefined();
   });
 });

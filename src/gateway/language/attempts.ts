@@ -61,8 +61,8 @@ interface Chosen<Prepared> {
 
 /** Attempts of one request: which way it takes, and which one after a failure, where another is safe. */
 export interface Attempts<Prepared> {
-  /** The first way. Throws a 503 where none can be taken now. */
-  first(): Promise<Prepared>;
+  /** The first way. Throws a 503 where none can be taken now, and what ended `signal` where that comes first. */
+  first(signal: AbortSignal): Promise<Prepared>;
   /**
    * The way to go on by after `error`; `undefined` where the request must not be sent again, or cannot. `answer` had come
    * before it.
@@ -114,11 +114,12 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     this.#stickyKey = stickyKey;
   }
 
-  async first(): Promise<Prepared> {
+  async first(signal: AbortSignal): Promise<Prepared> {
     this.#routing.budget.earn();
-    const chosen = await this.#choose(this.#candidates);
-    if (typeof chosen === "number") throw noWay(chosen);
-    return this.#begin(chosen);
+    const chosen = await this.#choose(this.#candidates, signal);
+    if (typeof chosen !== "number") return this.#begin(chosen);
+    signal.throwIfAborted();
+    throw noWay(chosen);
   }
 
   async next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined> {
@@ -130,7 +131,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const isUnread = error.cause instanceof RefusalCause && error.cause.aboutSignatures;
     if (!isUnread && retry.where === "nowhere") return undefined;
     const next = await this.#withinBudget(() =>
-      isUnread ? this.#withoutSignatures(current) : this.#elsewhereOrAgain(current, retry, signal),
+      isUnread ? this.#withoutSignatures(current, signal) : this.#elsewhereOrAgain(current, retry, signal),
     );
     if (next !== undefined && this.#current !== undefined) {
       const { way } = current.candidate;
@@ -159,7 +160,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     signal: AbortSignal,
   ): Promise<Prepared | undefined> {
     this.#candidates = this.#othersAfter(current.candidate, retry);
-    return (await this.#goOn(this.#candidates)) ?? (await this.#sameAgain(current, retry, signal));
+    return (await this.#goOn(this.#candidates, signal)) ?? (await this.#sameAgain(current, retry, signal));
   }
 
   /** The same way once more, after the pause that it needs. */
@@ -172,7 +173,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const waitMs = Math.max(backoffMs, this.#routing.health.look(candidate.way.key).waitMs);
     if (waitMs > MOST_WAIT_MS) return undefined;
     await wait(this.#clock, waitMs, signal);
-    return this.#goOn([{ way: candidate.way, prepare: () => prepared }]);
+    return this.#goOn([{ way: candidate.way, prepare: () => prepared }], signal);
   }
 
   answered(isPlain = false): void {
@@ -207,10 +208,13 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   }
 
   /** The same way once more, without what it says others have signed. */
-  async #withoutSignatures({ candidate, prepared }: Chosen<Prepared>): Promise<Prepared | undefined> {
+  async #withoutSignatures(
+    { candidate, prepared }: Chosen<Prepared>,
+    signal: AbortSignal,
+  ): Promise<Prepared | undefined> {
     const unsigned = this.#isUnsigned ? undefined : prepared.unsigned?.();
     this.#isUnsigned = true;
-    return unsigned && this.#goOn([{ way: candidate.way, prepare: () => unsigned }]);
+    return unsigned && this.#goOn([{ way: candidate.way, prepare: () => unsigned }], signal);
   }
 
   /** Ways that were not tried, as far as the failure leaves them. */
@@ -235,9 +239,11 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     return others.toSorted((a, b) => wasAsked(a) - wasAsked(b));
   }
 
-  async #goOn(ways: readonly Candidate<Prepared>[]): Promise<Prepared | undefined> {
-    const chosen = await this.#choose(ways);
-    return typeof chosen === "number" ? undefined : this.#begin(chosen);
+  async #goOn(ways: readonly Candidate<Prepared>[], signal: AbortSignal): Promise<Prepared | undefined> {
+    const chosen = await this.#choose(ways, signal);
+    if (typeof chosen !== "number") return this.#begin(chosen);
+    signal.throwIfAborted();
+    return undefined;
   }
 
   #begin(chosen: Chosen<Prepared>): Prepared {
@@ -249,30 +255,33 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   }
 
   /** The first of `ways` that can be taken now, or for how long none can. */
-  async #choose(ways: readonly Candidate<Prepared>[]): Promise<Chosen<Prepared> | number> {
+  async #choose(
+    ways: readonly Candidate<Prepared>[],
+    signal: AbortSignal,
+  ): Promise<Chosen<Prepared> | number> {
     let waitMs = Infinity;
     for (const candidate of ways) {
-      // The client may have left while the last one was prepared: a place taken now would never be given back.
-      if (this.#hasEnded) break;
       const { key, bounds, failsAsAsked } = candidate.way;
       const place = failsAsAsked ? NO_PLACE : this.#routing.health.admit(key, bounds);
       if ("waitMs" in place) {
         waitMs = Math.min(waitMs, place.waitMs);
         continue;
       }
-      this.#place = place;
+      let isTaken = false;
       try {
         const preparing = candidate.prepare();
         const prepared = preparing instanceof Promise ? await preparing : preparing;
-        if (prepared !== undefined) return { prepared: this.#unsignedNow(prepared), candidate };
+        // The client may have left, or its time may be over, while it was prepared: then no call is made.
+        if (this.#hasEnded || signal.aborted) break;
+        isTaken = prepared !== undefined;
+        if (prepared !== undefined) {
+          this.#place = place;
+          return { prepared: this.#unsignedNow(prepared), candidate };
+        }
         this.#tried.push(candidate);
-      } catch (error) {
-        place.end(NOT_MADE);
-        this.#place = undefined;
-        throw error;
+      } finally {
+        if (!isTaken) place.end(NOT_MADE);
       }
-      place.end(NOT_MADE);
-      this.#place = undefined;
     }
     return waitMs;
   }

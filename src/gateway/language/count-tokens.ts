@@ -4,7 +4,7 @@ import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import type { Caller } from "../../core/caller.ts";
 import type { Clock } from "../../core/time/clock.ts";
 import { describeError } from "../../core/log/log.ts";
-import type { Model, ProtocolId } from "../../core/model.ts";
+import type { Model, ProtocolId, RouteOrder } from "../../core/model.ts";
 import { NO_LIMITS } from "../../core/rate-limits.ts";
 import type { KeptResponses } from "../../kept/kept.ts";
 import type { Limiter } from "../../limits/limiter.ts";
@@ -19,7 +19,9 @@ import type { Offer } from "../offer.ts";
 import type { ReadRequest } from "../reading/read-request.ts";
 import type { Reader } from "../reading/reader.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
+import { orderAsked } from "../routing/asked-order.ts";
 import type { Health } from "../routing/health.ts";
+import type { Routing } from "../routing/routing.ts";
 import { checkInputs, type Destination, waysTo } from "./admit.ts";
 import { withNamed } from "./kept-state.ts";
 import { ownCount } from "./own-count.ts";
@@ -30,7 +32,7 @@ import { clientHeaders } from "./candidates.ts";
 /** What counting needs. It sees no ledger: nothing is held, charged or written down for it. */
 export interface CountServices extends Pick<CallServices, "live" | "carrierSecret"> {
   readonly clock: Clock;
-  readonly routing: { readonly health: Pick<Health, "look"> };
+  readonly routing: Pick<Routing, "order"> & { readonly health: Pick<Health, "look"> };
   /** The models and providers of this moment. */
   offer(): Offer;
   /** Of counts that providers are asked for, and of nothing else. */
@@ -83,8 +85,9 @@ export async function countTokens(services: CountServices, input: CountInput): P
   const offer = services.offer();
   let read: ReadRequest | undefined;
   try {
-    const { request, model, warnings } = await admitting(record, offer, async (asked) => {
+    const { request, model, by, warnings } = await admitting(record, offer, async (asked) => {
       asked(wire.address?.model);
+      const by = orderAsked(caller, wire.headers);
       const reading = { format, purpose: "count" } as const;
       const carrier = { secret: services.carrierSecret, account: caller.accountId };
       const terms = { owner: caller.keyId, carrier, asked, signal };
@@ -93,10 +96,10 @@ export async function countTokens(services: CountServices, input: CountInput): P
       request = read = await withNamed(services.kept, caller, request, input.memory);
       const found = findCounted(offer.catalog, caller, request.model, format);
       checkInputs(found.model, request.demand, format);
-      return { request, ...found };
+      return { request, by, ...found };
     });
     record.note({ model: model.id });
-    const output = await countFor(services, input, offer, model, request);
+    const output = await countFor(services, input, { offer, model, by, request });
     return { ...output, warnings: [...warnings, ...output.warnings] };
   } finally {
     read?.release();
@@ -113,20 +116,30 @@ function findCounted(catalog: Catalog, caller: Caller, name: string, format: Pro
   return model === undefined ? findModel(catalog, caller, name, format) : { model, warnings };
 }
 
+/** A request that is good. */
+interface Counted {
+  readonly offer: Offer;
+  readonly model: Model;
+  /** The order that the caller asked for. */
+  readonly by: RouteOrder | undefined;
+  readonly request: ReadRequest;
+}
+
 async function countFor(
   services: CountServices,
   input: CountInput,
-  offer: Offer,
-  model: Model,
-  request: ReadRequest,
+  { offer, model, by, request }: Counted,
 ): Promise<CountOutput> {
   const { counter, record } = input;
   const { id: format } = counter.protocol;
   if (model.formats[format] === undefined) return estimate(input, model, request, NOT_ITS_FORMAT);
-  // A count costs a provider next to nothing, so only an open breaker keeps it from a way.
-  const isOpen = ({ key }: Destination): boolean => services.routing.health.look(key).state === "open";
-  const way = waysTo(offer, model, format).find((each) => !isOpen(each));
-  if (way === undefined) return estimate(input, model, request, NOT_COUNTED);
+  const { routing } = services;
+  // A count costs a provider next to nothing, so one that cools may be asked where no other counts.
+  const isOpen = ({ key }: Destination): boolean => routing.health.look(key).state === "open";
+  const ways = routing.order(waysTo(offer, model, format), model, { by }).filter((way) => !isOpen(way));
+  const [first] = ways;
+  if (first === undefined) return estimate(input, model, request, NOT_COUNTED);
+  const way = ways.find(({ spoken }) => spoken.id === format) ?? first;
   const { provider, spoken } = way;
   record.note({ provider: provider.id });
   if (spoken.id !== format) return estimate(input, model, request, NOT_ITS_FORMAT, provider);

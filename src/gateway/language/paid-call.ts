@@ -160,8 +160,9 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   }
 
   async send(stream: boolean): Promise<UpstreamAnswer> {
-    this.#controller.signal.throwIfAborted();
-    return this.#sendUntilAnswered(await this.#tries.first(), stream);
+    const { signal } = this.#controller;
+    signal.throwIfAborted();
+    return this.#sendUntilAnswered(await this.#tries.first(signal), stream);
   }
 
   async sendAgain(error: Error, stream: boolean): Promise<UpstreamAnswer | undefined> {

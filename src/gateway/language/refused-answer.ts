@@ -4,7 +4,7 @@ import type { AnswerContext, RelayProtocol } from "../../protocols/protocol.ts";
 import { hasError } from "../../protocols/refusal.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { RequestRecord } from "../request-record.ts";
-import { isGoodStatus } from "../routing/retry.ts";
+import { isGoodStatus, isRedirect } from "../routing/retry.ts";
 
 const MAX_REFUSAL_BYTES = 1024 * 1024;
 
@@ -21,7 +21,7 @@ export async function refusalOf(
   context: AnswerContext,
 ): Promise<GatewayError> {
   const { status, contentType, retryAfter } = answer;
-  if (status >= 300 && status < 400) {
+  if (isRedirect(status)) {
     leave(answer);
     const message = "The provider answered with a redirect, which is not followed.";
     return new GatewayError("upstream_error", message, { operatorFault: true });

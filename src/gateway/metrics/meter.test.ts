@@ -114,12 +114,14 @@ test("attempts are counted at the provider that was asked, by its status", async
     { provider: "q", status: 429 },
     { provider: "route:p", status: 418 },
     { provider: "p", status: null },
+    { provider: "p", status: 524 },
   ];
   meter.ended({ ...REQUEST, attempts });
   expect(await samples("switchyard_attempts_total")).toEqual([
     'switchyard_attempts_total{provider="q",result="429"} 1',
     'switchyard_attempts_total{provider="p",result="other"} 1',
     'switchyard_attempts_total{provider="p",result="no_answer"} 1',
+    'switchyard_attempts_total{provider="p",result="524"} 1',
   ]);
 });
 

@@ -75,7 +75,8 @@ const OUTCOMES: ReadonlySet<string> = new Set([
 
 /** Statuses of providers that are counted by themselves. */
 const STATUSES: ReadonlySet<number> = new Set([
-  200, 400, 401, 402, 403, 404, 408, 409, 413, 422, 425, 429, 500, 502, 503, 504, 529,
+  200, 400, 401, 402, 403, 404, 408, 409, 413, 422, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524,
+  525, 526, 529, 530,
 ]);
 
 const DURATIONS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];

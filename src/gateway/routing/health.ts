@@ -45,8 +45,11 @@ export interface Standing {
 
 /** How routes and credentials fare: of this process, learned from its calls. */
 export interface Health {
-  /** Takes a place for one call, or tells how long to wait. */
-  admit(way: WayKey, bounds: CallBounds): Place | Refused;
+  /**
+   * Takes a place for one call, or tells how long to wait. `anyway`: whatever its calls have met, so that `bounds` alone
+   * keep it back.
+   */
+  admit(way: WayKey, bounds: CallBounds, anyway?: boolean): Place | Refused;
   /** `bounds` of the credential count as far as they are given. */
   look(way: WayKey, bounds?: CallBounds): Standing;
   /** An image or a video was made, so many milliseconds after the call that began it. */
@@ -167,11 +170,11 @@ class ProcessHealth implements Health {
     this.#parts = parts;
   }
 
-  admit(key: WayKey, bounds: CallBounds): Place | Refused {
+  admit(key: WayKey, bounds: CallBounds, anyway = false): Place | Refused {
     const nowMs = this.#parts.clock.steadyMs();
     const way = this.#way(key);
     const { credential } = way;
-    const waitMs = Math.max(this.#waitMs(way, nowMs), credential.use.waitMs(nowMs, bounds));
+    const waitMs = Math.max(anyway ? 0 : this.#waitMs(way, nowMs), credential.use.waitMs(nowMs, bounds));
     if (waitMs > 0) return { waitMs, ...(way.isOperators(nowMs) ? { isOperators: true } : {}) };
     const counted = credential.use.begin(nowMs, bounds);
     credential.lastUse = this.#uses += 1;

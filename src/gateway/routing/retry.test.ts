@@ -169,7 +169,7 @@ const ROWS: readonly Row[] = [
     ...BLAMED,
     more: { status: 429, cools: true, retryAfterMs: 3_000 },
   },
-  ...[500, 503, 529].map((status) => ({
+  ...[500, 503, 521, 523, 525, 526, 529].map((status) => ({
     name: `${status}`,
     error: refusal(status),
     answer: at(status),
@@ -245,14 +245,14 @@ const UNSAFE: readonly (Omit<Row, "where" | "blame"> & { readonly by: UnsafeRetr
     by: 502,
     more: { status: 502 },
   },
-  {
-    name: "520",
-    error: refusal(520),
-    answer: at(520),
+  ...[520, 522, 527, 530].map((status) => ({
+    name: `${status}`,
+    error: refusal(status),
+    answer: at(status),
     reason: "bad_gateway",
-    by: 502,
-    more: { status: 520 },
-  },
+    by: 502 as const,
+    more: { status },
+  })),
   ...[504, 524].map((status) => ({
     name: `${status}`,
     error: refusal(status),

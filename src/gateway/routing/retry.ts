@@ -67,7 +67,7 @@ const RULES = {
   /** 408 and 425. */
   try_again: { blame: "nobody", where: "anywhere", once: true },
   rate_limited: { blame: "credential", where: "anywhere", cools: true },
-  /** 500, 503, 529, and an error in place of content. */
+  /** 500, 503, 529, an edge that did not reach the provider's own server, and an error in place of content. */
   failed: { blame: "credential", where: "anywhere" },
   reset: { blame: "credential", where: "anywhere", unsafe: "reset" },
   bad_gateway: { blame: "credential", where: "anywhere", unsafe: 502 },
@@ -145,6 +145,12 @@ const BY_STATUS: Readonly<Record<number, FailureReason>> = {
   503: "failed",
   529: "failed",
   504: "timed_out",
+  // Cloudflare's, before many vendors. No connection to the server behind it: refused, out of reach, no TLS. The others
+  // (520, 522, 527, 530) may come after the request: https://developers.cloudflare.com/support/troubleshooting/http-status-codes/cloudflare-5xx-errors/
+  521: "failed",
+  523: "failed",
+  525: "failed",
+  526: "failed",
   524: "timed_out",
 };
 
@@ -173,7 +179,7 @@ function reasonOf({ how, status = 0, isRequests, fault }: Failure): FailureReaso
   // An error that came in place of an answer says that there is none, unless that was a plain answer: it may be paid for.
   if (how !== "refused" && (status === 0 || status >= 500))
     return how === "error_event" ? "failed" : "bad_answer";
-  if (status >= 300 && status < 400) return "redirected";
+  if (isRedirect(status)) return "redirected";
   return BY_STATUS[status] ?? (status >= 500 ? "bad_gateway" : "not_theirs");
 }
 
@@ -187,6 +193,11 @@ export interface Answered {
 /** Whether a provider's answer with that status is one that it charges for. */
 export function isGoodStatus(status: number): boolean {
   return status >= 200 && status < 300;
+}
+
+/** Whether a provider's answer with that status leads elsewhere. None is followed. */
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
 }
 
 /** What is known of a call that ended with `error`, before anything of an answer's content went to the client. */

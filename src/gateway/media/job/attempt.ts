@@ -3,6 +3,7 @@ import { describeError } from "../../../core/log/log.ts";
 import type { MediaDone, MediaRefusal, MediaStep } from "../../../providers/media.ts";
 import { callFault } from "../../../providers/upstream.ts";
 import type { Place } from "../../routing/health.ts";
+import { isRedirect } from "../../routing/retry.ts";
 import {
   callForAttempt,
   callForPoll,
@@ -135,19 +136,20 @@ async function send(job: Job, place: Place): Promise<Attempted> {
     place.end(resultOfError(error, job.parts.random));
     return afterThrow(job, error);
   }
-  place.end(resultOfStep(step, job.attempts.at(-1)?.status ?? 0, job.parts.random));
+  const status = job.attempts.at(-1)?.status ?? 0;
+  place.end(resultOfStep(step, status, job.parts.random));
   switch (step.state) {
     case "working":
     case "done":
       return { kind: "taken", step };
     case "refused":
-      return afterRefusal(job, step.refusal);
+      return afterRefusal(job, step.refusal, status);
     case "unknown_job":
       return { kind: "in_doubt" };
   }
 }
 
-function afterRefusal(job: Job, refusal: MediaRefusal): Attempted {
+function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempted {
   const { reason, retryAfterMs } = refusal;
   switch (reason) {
     case "busy":
@@ -161,6 +163,8 @@ function afterRefusal(job: Job, refusal: MediaRefusal): Attempted {
       return { kind: "in_doubt" };
     case "operator_fault":
       tellOperator(job, codeOf(refusal));
+      // Whoever sends it elsewhere says nothing of what was done with it.
+      if (isRedirect(status)) return over({ state: "refused", refusal }, true);
       return { kind: "out", refusal };
     default:
       return over({ state: "refused", refusal });

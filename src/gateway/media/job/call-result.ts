@@ -1,7 +1,7 @@
 import type { Random } from "../../../core/random.ts";
 import type { MediaRefusal, MediaStep } from "../../../providers/media.ts";
 import type { CallResult } from "../../routing/call-result.ts";
-import { type Failure, readFailure, retryOf } from "../../routing/retry.ts";
+import { type Failure, isRedirect, readFailure, retryOf } from "../../routing/retry.ts";
 import { heededMs } from "./waits.ts";
 
 /** What an attempt's answer, which came with `status`, says of its route. */
@@ -48,8 +48,7 @@ function resultOfRefusal({ reason, retryAfterMs }: MediaRefusal, status: number,
       );
     case "operator_fault":
       if (status === 404) return resultOf({ how: "refused", status, fault: "model" }, random);
-      if (status === 401 || (status >= 300 && status < 400))
-        return resultOf({ how: "refused", status }, random);
+      if (status === 401 || isRedirect(status)) return resultOf({ how: "refused", status }, random);
       return { kind: "failed", blame: "credential", reason: "credential_refused", status, ...NOT_OPEN };
     case "unclear":
       return resultOf(status < 400 ? { how: "bad_answer" } : { how: "refused", status }, random);

@@ -23,10 +23,12 @@ import type { Model, Route, RouteOrder } from "../../../core/model.ts";
 import { createByteBudget } from "../../../core/bytes/byte-budget.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { noFailpoint } from "../../../core/failpoint.ts";
+import { present } from "../../../core/json/json-value.ts";
 import type { MediaStep } from "../../../providers/media.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";
 import { createGridCutter } from "../../../runtime/images/grid-cutter.ts";
 import type { TaskOutcome } from "../../../tasks/run/job.ts";
+import type { Standing } from "../../routing/health.ts";
 import { DEFAULT_TIMEOUTS } from "../../timeouts.ts";
 import { createMediaJob } from "./job.ts";
 
@@ -48,8 +50,8 @@ interface Scene {
   readonly makers: Readonly<Record<string, ScriptedMaker>>;
   /** Providers that have as many tasks as they may. */
   readonly full: Set<string>;
-  /** How long the provider took of late. */
-  latencyOf(provider: Name): number | undefined;
+  /** How the provider fares, by its only credential or the one of that name. */
+  standing(provider: Name, credential?: string): Standing;
   /** A run of another task, at the same providers. */
   another(first?: Name): TestRun;
   /** Every sending, by provider, with when it came. */
@@ -73,6 +75,7 @@ function scene(
     asks?: RouteOrder;
     /** Of each credential. */
     requestsPerMinute?: number;
+    concurrency?: number;
     routes?: Partial<Record<Name, Partial<Route>>>;
   } = {},
 ): Scene {
@@ -98,7 +101,7 @@ function scene(
     if (!("credentials" in script)) return openMaker(name, name, script);
     const credentials = Object.entries(script.credentials).map(([credential, each]) => ({
       name: credential,
-      ...(more.requestsPerMinute === undefined ? {} : { requestsPerMinute: more.requestsPerMinute }),
+      ...present({ requestsPerMinute: more.requestsPerMinute, concurrency: more.concurrency }),
       provider: openMaker(name, `${name} by ${credential}`, each),
     }));
     return { ...(credentials[0]?.provider as MediaProvider), credentials };
@@ -141,14 +144,14 @@ function scene(
     run,
     makers,
     full,
-    latencyOf: (provider) =>
+    standing: (provider, credential = "") =>
       routing.health.look({
         model: model.id,
         provider,
         upstreamId: `${provider}-1`,
-        credential: "",
+        credential,
         media: true,
-      }).latencyMs,
+      }),
     another: openRun,
     sent: () => sendings,
     begin: (other = run) => doJob(other),
@@ -256,7 +259,7 @@ describe("routes are tried in the model's order", () => {
   });
 
   test("by latency: of the whole work, whether its maker answers then or is polled", async () => {
-    const { begin, end, sent, another, clock, latencyOf, makers } = scene(
+    const { begin, end, sent, another, clock, standing, makers } = scene(
       {
         a: { create: [working("job", 100)], poll: [working("job", 29_900), done] },
         b: { create: ["later", done] },
@@ -268,10 +271,14 @@ describe("routes are tried in the model's order", () => {
     const slow = begin(another("b"));
     await clock.advance(0);
     await clock.advance(10_000);
-    expect(latencyOf("b")).toBeUndefined();
+    expect(standing("b").latencyMs).toBeUndefined();
     makers["b"]?.answer(done);
     expect(told(await slow)).toBe(`made by b ${MADE}`);
-    expect([latencyOf("a"), latencyOf("b"), latencyOf("c")]).toEqual([30_000, 10_000, undefined]);
+    expect([standing("a").latencyMs, standing("b").latencyMs, standing("c").latencyMs]).toEqual([
+      30_000,
+      10_000,
+      undefined,
+    ]);
     const before = sent().length;
     expect(await end(another("c"))).toBe(`made by b ${MADE}`);
     expect(
@@ -291,11 +298,11 @@ describe("routes are tried in the model's order", () => {
   });
 
   test("a job that another process began says nothing of how long it takes", async () => {
-    const { end, run, latencyOf } = scene({ a: { create: [], poll: [done] } }, { by: "latency" });
+    const { end, run, standing } = scene({ a: { create: [], poll: [done] } }, { by: "latency" });
     await run.beginAttempt();
     await run.noteJob("job");
     expect(await end(run.next())).toBe(`made by a ${MADE}`);
-    expect(latencyOf("a")).toBeUndefined();
+    expect(standing("a").latencyMs).toBeUndefined();
   });
 });
 
@@ -596,6 +603,65 @@ describe("a provider with several credentials", () => {
     });
     expect(await end()).toBe(`made by a ${MADE}`);
     expect(sent()).toEqual(["a by K1 1 at 0", "a by K2 2 at 0", "a by K2 3 at 1000"]);
+  });
+});
+
+describe("a credential's bounds hold for every call that begins work:", () => {
+  const endings: readonly (readonly [string, MakerScript])[] = [
+    ["that is done", { create: [done] }],
+    ["whose job is polled", { create: [working()], poll: [working(), done] }],
+    ["that is refused for good", { create: [refused("moderation")] }],
+    ["that does not accept the gateway", { create: [refused("operator_fault")] }],
+    ["that takes no work, then some", { create: [refused("busy"), done] }],
+    ["in doubt, and its repetition", { create: [refused("unclear"), done] }],
+    ["that nobody hears", { create: [broken("ECONNREFUSED"), done] }],
+    ["that breaks off", { create: [broken("ECONNRESET"), done] }],
+    ["to a server that is not trusted", { create: [broken("CERT_HAS_EXPIRED")] }],
+    ["that is silent", { create: [silent] }],
+    ["whose input is too large", { create: [tooLarge] }],
+  ];
+  for (const [name, script] of endings)
+    test(`one ${name} gives its place back`, async () => {
+      const { end, standing } = scene({ a: { credentials: { K1: script } } }, { concurrency: 1 });
+      await end();
+      expect(standing("a", "K1").underWay).toBe(0);
+    });
+
+  test("one takes its place before it is made, and the next task waits for that", async () => {
+    const { begin, another, sent, clock, standing, makers } = scene(
+      { a: { credentials: { K1: { create: ["later", done] } } } },
+      { concurrency: 1 },
+    );
+    const first = begin();
+    const second = another();
+    const other = begin(second);
+    await clock.advance(0);
+    await clock.advance(1_000);
+    expect([standing("a", "K1").underWay, sent().length]).toEqual([1, 1]);
+    makers["a by K1"]?.answer(done);
+    await first;
+    await clock.advance(1_000);
+    expect(told(await other)).toBe(`made by a ${MADE}`);
+  });
+
+  test("one is made where none accepts the gateway, within its minute all the same", async () => {
+    const { end, another, sent } = scene(
+      { a: { credentials: { K1: { create: [refused("operator_fault")] } } } },
+      { requestsPerMinute: 2 },
+    );
+    for (let tasks = 0; tasks < 3; tasks += 1) expect(await end(another())).toBe("generation_error at a");
+    expect(sent()).toEqual(["a by K1 1 at 0", "a by K1 1 at 0", "a by K1 1 at 60000"]);
+  });
+
+  test("one that is accepted again opens the credential to others at once", async () => {
+    const untrusted = Array<Error>(5).fill(broken("CERT_HAS_EXPIRED"));
+    const { end, another, standing } = scene({
+      a: { credentials: { K1: { create: [...untrusted, done] } } },
+    });
+    for (let tasks = 0; tasks < 5; tasks += 1) await end(another());
+    expect(standing("a", "K1").state).toBe("open");
+    expect(await end(another())).toBe(`made by a ${MADE}`);
+    expect(standing("a", "K1").state).toBe("healthy");
   });
 });
 

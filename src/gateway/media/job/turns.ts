@@ -33,9 +33,6 @@ interface Waiting {
   refusals: number;
 }
 
-/** Of a call that is not counted. */
-const NO_PLACE: Place = { answered() {}, end() {} };
-
 /** Turns of the routes that can be asked for all of the request. */
 export function createTurns(job: Job): Turns {
   const { run, parts, routes } = job;
@@ -61,7 +58,12 @@ export function createTurns(job: Job): Turns {
           if (way.isOperators !== true) waits.push(way.waitMs);
         }
         // What only the operator can mend is not waited for: where that is all, the client is to be told of it now.
-        if (waits.length === 0) return { route: first.route, place: NO_PLACE };
+        if (waits.length === 0) {
+          const { route } = first;
+          const way = routing.health.admit(route.key, route.bounds, true);
+          if ("end" in way) return { route, place: way };
+          waits.push(way.waitMs);
+        }
         const waitMs = Math.min(...waits);
         if (nowMs + waitMs >= run.deadlineMs) return { end: { state: "overloaded" } };
         await wait(clock, waitMs, run.signal);

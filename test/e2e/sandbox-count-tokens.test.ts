@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ProtocolId } from "../../src/core/model.ts";
+import { waysTo } from "../../src/gateway/language/admit.ts";
 import { createFakeClock } from "../gateway/fake-clock.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { FLASH, HAIKU, IMAGE, PDF } from "./sandbox-answers.ts";
@@ -121,13 +123,15 @@ const COUNTS: Readonly<
 
 for (const [format, { path, body, countIn }] of Object.entries(COUNTS))
   test(`every language model is counted in ${format}, by its own counter where it has one, else by an estimate that says so`, async () => {
-    const models = gateway.services.offer().catalog.models.filter(({ category }) => category === "language");
+    const offer = gateway.services.offer();
+    const models = offer.catalog.models.filter(({ category }) => category === "language");
     expect(models).toHaveLength(13);
-    for (const { id, formats } of models) {
+    for (const model of models) {
+      const { id } = model;
       const response = await gateway.post(path(id), body(id));
       const count = countIn((await response.json()) as Json);
       expect([id, response.status, count > 0]).toEqual([id, 200, true]);
-      const isOwn = formats[format as keyof typeof formats] !== "relay";
+      const isOwn = !waysTo(offer, model, format as ProtocolId).some(({ spoken }) => spoken.id === format);
       const { headers } = response;
       expect([id, headers.get("x-switchyard-estimate")]).toEqual([id, isOwn ? "true" : null]);
       expect([id, headers.get("warning")?.includes("the count is an estimate") ?? false]).toEqual([

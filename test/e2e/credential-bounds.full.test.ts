@@ -49,7 +49,7 @@ const good = (request: SeenRequest) =>
     ? chatStreamAnswer({ words: ["Hello."], usage: USAGE })
     : chatAnswer({ words: ["Hello."], usage: USAGE });
 
-/** How many of 20 requests at once come to the provider by each credential; the others are told to come again. */
+/** Sends 20 requests at once. Returns how many reach the provider by each credential; the gateway refuses the others. */
 async function atOnce(gate: Gate): Promise<Readonly<Record<string, number>>> {
   double.reset();
   double.handle((request) => gateAt(good(request), "start", gate));

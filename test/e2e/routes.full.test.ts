@@ -452,6 +452,7 @@ describe("another model serves", () => {
         "/api/v1/models/t/cheap:generateContent",
         { contents: [{ role: "user", parts: [{ text: "Hi" }] }] },
         { "x-switchyard-models": "t/dear" },
+        400,
       ],
     ] as const;
     for (const [path, body, headers] of asked) {
@@ -532,22 +533,24 @@ describe("another model serves", () => {
       models: ["t/cheap"],
     });
     const named = { model: "t/cheap", models: ["t/dear"] };
-    for (const [path, body, more] of [
-      ["/api/v1/chat/completions", { ...BODY, ...named }, {}],
-      ["/api/v1/messages", { ...BODY, ...named }, {}],
-      ["/api/v1/responses", { ...named, input: "Hi" }, {}],
+    for (const [path, body, more, code] of [
+      ["/api/v1/chat/completions", { ...BODY, ...named }, {}, "model_not_allowed"],
+      ["/api/v1/messages", { ...BODY, ...named }, {}, "model_not_allowed"],
+      ["/api/v1/responses", { ...named, input: "Hi" }, {}, "model_not_allowed"],
       [
         "/api/v1/models/t/cheap:generateContent",
         { contents: [{ role: "user", parts: [{ text: "Hi" }] }] },
         { "x-switchyard-models": "t/dear" },
+        400,
       ],
     ] as const) {
       const headers = { authorization: `Bearer ${json.key}`, ...more };
       const response = await gateway.post(path, body, { headers });
       const { error }: Json = await response.json();
-      expect([path, response.status, error.message]).toEqual([
+      expect([path, response.status, error.code, error.message]).toEqual([
         path,
         400,
+        code,
         expect.stringContaining("This API key may not use the model t/dear"),
       ]);
     }

@@ -1,7 +1,7 @@
 import { createEffect, createMemo, createSignal, onCleanup } from "solid-js";
 
-/** Fewer pixels than a row has. */
-const ROW_PX = 30;
+/** How high a row is in a table. */
+export const ROW_PX = 33;
 
 /**
  * The rows that a table draws: at once at most so many new ones as the window has room for, the others when the browser
@@ -16,13 +16,13 @@ export function useGradual<Row>(rows: () => readonly Row[]): () => readonly Row[
   }, []);
   createEffect(() => {
     if (drawn().length === rows().length) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
     // The first frame paints them, and the second has them on the screen.
     let frame = requestAnimationFrame(() => {
       frame = requestAnimationFrame(() => {
         timer = setTimeout(() => setTurn((last) => last + 1));
       });
     });
-    let timer: ReturnType<typeof setTimeout> | undefined;
     onCleanup(() => {
       cancelAnimationFrame(frame);
       clearTimeout(timer);

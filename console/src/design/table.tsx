@@ -4,7 +4,7 @@ import { classes } from "./classes.ts";
 import { Button } from "./button.tsx";
 import { csvOf, saveFile } from "./export.ts";
 import { useFolding } from "./folding.ts";
-import { useGradual } from "./gradual.ts";
+import { ROW_PX, useGradual } from "./gradual.ts";
 import styles from "./ui.module.css";
 
 /** A column of a table. */
@@ -29,7 +29,6 @@ export interface Ordering {
 
 /** Longer tables draw the rows that can be seen, and some around them. */
 const WHOLE = 150;
-const ROW_PX = 33;
 const OVERSCAN = 10;
 
 interface TableProps<Row> {

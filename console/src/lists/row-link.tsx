@@ -12,8 +12,8 @@ interface RowLinkProps {
 }
 
 /**
- * Leads from a row of a table to a page about it. The router's own link also follows where the reader is,
- * which takes half of the time in which a long table is drawn; a row never leads to where its reader is.
+ * Leads from a row of a table to a page about it. The router's own link also watches where the reader is, to say whether
+ * it leads there. That took half of the time in which the browser draws a long table, and no row shows it.
  */
 export function RowLink(props: RowLinkProps) {
   const router = useRouter();

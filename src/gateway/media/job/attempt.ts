@@ -163,7 +163,7 @@ function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempte
       return { kind: "in_doubt" };
     case "operator_fault":
       tellOperator(job, codeOf(refusal));
-      // Whoever sends it elsewhere says nothing of what was done with it.
+      // A server that redirects does not say what it has done with the request.
       if (isRedirect(status)) return over({ state: "refused", refusal }, true);
       return { kind: "out", refusal };
     default:

@@ -614,7 +614,7 @@ describe("a credential's bounds hold for every call that begins work:", () => {
     ["that does not accept the gateway", { create: [refused("operator_fault")] }],
     ["that takes no work, then some", { create: [refused("busy"), done] }],
     ["in doubt, and its repetition", { create: [refused("unclear"), done] }],
-    ["that nobody hears", { create: [broken("ECONNREFUSED"), done] }],
+    ["that reaches no server", { create: [broken("ECONNREFUSED"), done] }],
     ["that breaks off", { create: [broken("ECONNRESET"), done] }],
     ["to a server that is not trusted", { create: [broken("CERT_HAS_EXPIRED")] }],
     ["that is silent", { create: [silent] }],

@@ -1,4 +1,3 @@
-import { useQuery } from "@tanstack/solid-query";
 import {
   createRootRoute,
   createRoute,
@@ -9,10 +8,11 @@ import {
 } from "@tanstack/solid-router";
 import { Match, Switch } from "solid-js";
 import { Offline } from "./api/client.ts";
+import { useQuery } from "./api/query.ts";
 import { sessionQuery } from "./api/session.ts";
 import { buttonClass } from "./design/button.tsx";
 import { Page } from "./design/layout.tsx";
-import { Empty, Failure, known, Skeleton } from "./design/states.tsx";
+import { Empty, Failure, Skeleton } from "./design/states.tsx";
 import { readSearch, REQUESTS_SEARCH, TASKS_SEARCH } from "./lists/search.ts";
 import { ACCOUNT_SEARCH, ACCOUNTS_SEARCH, NEW_KEY_SEARCH } from "./screens/accounts/search.ts";
 import { readHealth } from "./screens/health/search.ts";
@@ -73,7 +73,7 @@ const home = createRoute({ getParentRoute: () => root, path: "/", component: Hom
 /** Leads to the first place of who is signed in. */
 function Home() {
   const session = useQuery(() => sessionQuery);
-  const first = () => (known(session)?.role === "developer" ? "/playground" : "/overview");
+  const first = () => (session.data?.role === "developer" ? "/playground" : "/overview");
   return <Navigate to={first()} replace />;
 }
 

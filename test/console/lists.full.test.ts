@@ -13,6 +13,11 @@ const LUNA = "openai/gpt-5.6-luna";
 /** Whether no table of the page is wider than its room. */
 const IS_FITTING = `[...document.querySelectorAll("[role=region]:has(> table)")]
   .every(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)`;
+/** Counts in the page how often what its main part holds leaves the document. */
+const WATCH_PAGE = `globalThis.left = 0;
+  new MutationObserver((changes) => {
+    for (const { removedNodes } of changes) left += removedNodes.length;
+  }).observe(document.querySelector("main"), { childList: true });`;
 /** One read of a list gives this many. */
 const PAGE = 100;
 
@@ -117,6 +122,26 @@ describeInLooks("a list", (next) => {
     await shown(page, `${PAGE} requests shown`);
     expect(searchOf(page)).toEqual({});
     expect(await filters.getByLabel("Model").inputValue()).toBe("");
+  });
+
+  desk.story("that was open before stays in the document while it is read again", async ({ page }) => {
+    await go(page, "requests");
+    await shown(page, `${PAGE} requests shown`);
+    await rowsOf(page.getByRole("region", { name: "Table of requests" }))
+      .first()
+      .getByRole("link")
+      .first()
+      .click();
+    await page.getByRole("heading", { level: 2 }).first().waitFor();
+    await page.goBack();
+    await shown(page, `${PAGE} requests shown`);
+    await page.evaluate(WATCH_PAGE);
+    await page.getByRole("button", { name: "Load more" }).click();
+    await shown(page, `${PAGE + 3} requests shown`);
+    const filters = await openFilters(page);
+    await filters.getByLabel("Account").selectOption({ label: "Second" });
+    await shown(page, "2 requests shown");
+    expect(await page.evaluate("left")).toBe(0);
   });
 
   desk.story("is put in order by a head, either way, also after a reload", async ({ page }) => {

@@ -43,13 +43,7 @@ export function Skeleton(props: { readonly lines?: number }) {
 interface Read<Data> {
   readonly data: Data | undefined;
   readonly error: Error | null;
-  readonly isPending: boolean;
   refetch(): Promise<unknown>;
-}
-
-/** What a query has read. Until then `undefined`, without keeping the page around it from being drawn. */
-export function known<Data>(query: Read<Data>): Data | undefined {
-  return query.isPending ? undefined : query.data;
 }
 
 /**
@@ -58,7 +52,7 @@ export function known<Data>(query: Read<Data>): Data | undefined {
  */
 export function createFailure(query: () => Read<unknown>): () => Error | undefined {
   return createMemo<Error | undefined>((before) =>
-    known(query()) === undefined ? (query().error ?? before) : undefined,
+    query().data === undefined ? (query().error ?? before) : undefined,
   );
 }
 
@@ -69,7 +63,7 @@ export function Loaded<Data>(props: {
   readonly children: (data: () => Data) => JSX.Element;
 }) {
   const read = createMemo(() => {
-    const data = known(props.of);
+    const data = props.of.data;
     return data === undefined ? undefined : { data };
   });
   const failure = createFailure(() => props.of);

@@ -1,7 +1,8 @@
-import { modelsQuery } from "../api/models.ts";
-import { queryOptions, useQuery } from "@tanstack/solid-query";
+import { queryOptions } from "@tanstack/solid-query";
 import { createMemo } from "solid-js";
 import { type Entry, read } from "../api/client.ts";
+import { modelsQuery } from "../api/models.ts";
+import { useQuery } from "../api/query.ts";
 import { whole } from "../api/whole.ts";
 import { sessionQuery } from "../api/session.ts";
 

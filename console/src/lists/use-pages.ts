@@ -1,5 +1,6 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/solid-query";
+import { keepPreviousData } from "@tanstack/solid-query";
 import { createMemo } from "solid-js";
+import { useInfiniteQuery } from "../api/query.ts";
 
 /** A page of a list of the API. */
 export interface ListPage<Row> {
@@ -41,22 +42,17 @@ export function usePages<Row extends { readonly id: string }>(options: () => Pag
         everyMs !== undefined && (state.data?.pages.length ?? 0) <= MOST_LIVE_PAGES ? everyMs : false,
     };
   });
-  const rows = createMemo((): readonly Row[] =>
-    query.isPending || query.isLoadingError ? [] : query.data.pages.flatMap(({ data }) => data),
-  );
+  const rows = createMemo((): readonly Row[] => (query.data?.pages ?? []).flatMap(({ data }) => data));
   return {
     query,
     rows,
     /** What `Loaded` draws by. */
     state: {
       get data() {
-        return query.isPending || query.data === undefined ? undefined : rows();
+        return query.data === undefined ? undefined : rows();
       },
       get error() {
         return query.error;
-      },
-      get isPending() {
-        return query.isPending;
       },
       refetch: () => query.refetch(),
     },

@@ -1,9 +1,10 @@
-import { modelsQuery } from "../api/models.ts";
-import { useQuery, useQueryClient } from "@tanstack/solid-query";
+import { useQueryClient } from "@tanstack/solid-query";
 import { Link, Outlet, useLocation } from "@tanstack/solid-router";
 import LogOut from "lucide-solid/icons/log-out";
 import Search from "lucide-solid/icons/search";
 import { createMemo, createSignal, For, Show } from "solid-js";
+import { modelsQuery } from "../api/models.ts";
+import { useQuery } from "../api/query.ts";
 import { closeSignOutNote, type Session, signOut, whySignedIn } from "../api/session.ts";
 import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";

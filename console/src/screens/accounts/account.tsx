@@ -1,11 +1,11 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Link, useParams } from "@tanstack/solid-router";
 import { createSignal, Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button, buttonClass } from "../../design/button.tsx";
 import { CopyableId } from "../../design/copy.tsx";
 import { Columns, Figure, Figures, Page } from "../../design/layout.tsx";
-import { known, Loaded, Skeleton } from "../../design/states.tsx";
+import { Loaded, Skeleton } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import { credits, dollars } from "../../format/money.ts";
@@ -30,7 +30,7 @@ export function AccountPage() {
     <Show when={params().id} keyed>
       {(id) => (
         <Show
-          when={known(account)}
+          when={account.data}
           fallback={
             <Page title="Account" aside={<CopyableId id={id} what="account id" />}>
               <Loaded of={account} skeleton={<Skeleton lines={8} />}>

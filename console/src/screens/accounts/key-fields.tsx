@@ -1,8 +1,7 @@
-import { modelsQuery } from "../../api/models.ts";
-import { useQuery } from "@tanstack/solid-query";
 import { createMemo, createSignal, For, Show } from "solid-js";
+import { modelsQuery } from "../../api/models.ts";
+import { useQuery } from "../../api/query.ts";
 import { SelectField, TextField } from "../../design/field.tsx";
-import { known } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { count } from "../../format/numbers.ts";
 import styles from "./accounts.module.css";
@@ -115,7 +114,7 @@ function ModelChoice(props: {
   const models = useQuery(() => modelsQuery);
   // A chosen model that is no longer served can still be taken out.
   const all = createMemo(() =>
-    [...new Set([...props.chosen, ...(known(models)?.data ?? []).map(({ id }) => id)])].toSorted(),
+    [...new Set([...props.chosen, ...(models.data?.data ?? []).map(({ id }) => id)])].toSorted(),
   );
   const shown = createMemo(() => all().filter((id) => id.includes(text().toLowerCase())));
   const toggle = (id: string, isChosen: boolean): void =>

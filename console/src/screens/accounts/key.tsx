@@ -1,12 +1,13 @@
-import { useMutation, useQuery } from "@tanstack/solid-query";
+import { useMutation } from "@tanstack/solid-query";
 import { Link, useParams } from "@tanstack/solid-router";
 import { createSignal, For, Show } from "solid-js";
 import { change, read } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { CopyableId } from "../../design/copy.tsx";
 import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { Columns, Fact, Facts, Figures, Page, Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
+import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable } from "../../design/table.tsx";
 import { Money, Time } from "../../design/values.tsx";
 import { count, counted, seconds, share } from "../../format/numbers.ts";
@@ -33,7 +34,7 @@ export function KeyPage() {
     <Show when={params().id} keyed>
       {(id) => (
         <Show
-          when={known(key)}
+          when={key.data}
           fallback={
             <Page title="Key" aside={<CopyableId id={id} what="key id" />}>
               <Loaded of={key} skeleton={<Skeleton lines={8} />}>

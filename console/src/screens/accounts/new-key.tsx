@@ -1,12 +1,13 @@
-import { useMutation, useQuery } from "@tanstack/solid-query";
+import { useMutation } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createSignal, Show } from "solid-js";
 import { ApiError, change, type Entry } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField } from "../../design/field.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { chosenOf, openAccountsQuery } from "../../lists/open-accounts.ts";
 import { AccountOptions } from "../../lists/parts.tsx";
@@ -62,7 +63,7 @@ export function NewKeyPage() {
             <Panel title="Its text">
               <MadeKey text={key().key} />
             </Panel>
-            <Show when={known(session)}>
+            <Show when={session.data}>
               {(present) => (
                 <Panel title="A call with it">
                   <FirstCall url={present().public_url} allowed={key().models} />

@@ -1,8 +1,7 @@
 import { read } from "../../api/client.ts";
 import { queryOptions } from "@tanstack/solid-query";
-import { useQuery } from "@tanstack/solid-query";
 import { createMemo } from "solid-js";
-import { known } from "../../design/states.tsx";
+import { useQuery } from "../../api/query.ts";
 import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
 import type { TimeRange } from "../../shell/range.ts";
 import type { UsageOf } from "../overview/types.ts";
@@ -60,7 +59,7 @@ export function useSpent(range: () => TimeRange, by: "account" | "key", whose: (
     usageQuery({ ...range(), ...whose(), interval: "all", group_by: by, durations: false }, SPENT_EVERY_MS),
   );
   const spent = createMemo(() => {
-    const rows = known(usage)?.data;
+    const rows = usage.data?.data;
     return rows && new Map(rows.map(({ group, credit }) => [group, credit]));
   });
   return (id: string): number | undefined => {

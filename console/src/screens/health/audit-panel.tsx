@@ -1,11 +1,12 @@
-import { useQuery, useQueryClient, type UseQueryResult } from "@tanstack/solid-query";
+import { useQueryClient, type UseQueryResult } from "@tanstack/solid-query";
 import { createSignal, Show } from "solid-js";
 import { type Answer, read } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button } from "../../design/button.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { nowSec } from "../../design/now.ts";
-import { known, Loaded } from "../../design/states.tsx";
+import { Loaded } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
@@ -37,7 +38,7 @@ export function AuditPanel(props: { readonly status: UseQueryResult<Status> }) {
   const { isFolded, unfold } = useFold("invariants");
   const [isFull, setFull] = createSignal(false);
   const lastRun = (): number =>
-    Math.min(nowSec(), Math.max(known(props.status)?.audit.last_run_at ?? 0, audit.dataUpdatedAt / 1_000));
+    Math.min(nowSec(), Math.max(props.status.data?.audit.last_run_at ?? 0, audit.dataUpdatedAt / 1_000));
   const runFull = async (): Promise<void> => {
     setFull(true);
     try {
@@ -63,7 +64,7 @@ export function AuditPanel(props: { readonly status: UseQueryResult<Status> }) {
               Last run <Time at={lastRun()} />
             </Show>
           </span>
-          <ExportButton name="invariants" columns={COLUMNS} rows={known(audit)?.checks ?? []} />
+          <ExportButton name="invariants" columns={COLUMNS} rows={audit.data?.checks ?? []} />
           <Button
             kind="quiet"
             title="Every entry, and not only what is new since the last run"

@@ -1,5 +1,5 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Columns, Page } from "../../design/layout.tsx";
 import { AuditPanel } from "./audit-panel.tsx";

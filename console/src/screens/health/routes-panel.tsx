@@ -1,9 +1,9 @@
-import { useQuery } from "@tanstack/solid-query";
 import { useNavigate, useSearch } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { SelectField, TextField } from "../../design/field.tsx";
 import { Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
+import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
@@ -135,7 +135,7 @@ export function RoutesPanel() {
       replace: true,
       resetScroll: false,
     });
-  const rows = createMemo(() => chosenRoutes(known(routes) ?? [], search()));
+  const rows = createMemo(() => chosenRoutes(routes.data ?? [], search()));
   const { isFolded, unfold } = useFold("all");
   const isFiltered = (): boolean =>
     [search().model, search().state, search().provider].some((value) => value !== undefined);
@@ -147,7 +147,7 @@ export function RoutesPanel() {
       .filter(({ state }) => !isTroubleOnly() || state !== "healthy")
       .slice(0, FIRST);
   };
-  const providers = () => [...new Set(known(routes)?.map(({ provider }) => provider))].toSorted();
+  const providers = () => [...new Set(routes.data?.map(({ provider }) => provider))].toSorted();
   return (
     <Panel
       flush

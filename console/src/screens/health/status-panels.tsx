@@ -3,7 +3,7 @@ import { createSignal, Show } from "solid-js";
 import { Badge } from "../../design/badge.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Fact, Facts, Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
@@ -117,7 +117,7 @@ const SETTING_COLUMNS: readonly Column<Setting>[] = [
 export function SettingsPanel(props: StatusProps) {
   const [text, setText] = createSignal("");
   const rows = (): readonly Setting[] =>
-    flatten(known(props.status)?.settings ?? {}).filter(({ path }) => path.includes(text().toLowerCase()));
+    flatten(props.status.data?.settings ?? {}).filter(({ path }) => path.includes(text().toLowerCase()));
   const { isFolded, unfold } = useFold("settings");
   /** On a phone none, until the reader looks for some. */
   const shown = (): readonly Setting[] => (isFolded() && text() === "" ? [] : rows());

@@ -1,12 +1,12 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Link, useParams } from "@tanstack/solid-router";
 import { createMemo, createSignal, For, type JSX, Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { buttonClass } from "../../design/button.tsx";
 import { CopyableId } from "../../design/copy.tsx";
 import { SelectField } from "../../design/field.tsx";
 import { Columns, Fact, Facts, Page, Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
+import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { WithCode } from "../../design/with-code.tsx";
@@ -32,7 +32,7 @@ export function ModelPage() {
   const { search } = useListSearch<(typeof MODEL_SEARCH)[number]>();
   const models = useQuery(() => modelsQuery);
   // One id can be a model of two categories.
-  const same = createMemo(() => (known(models)?.data ?? []).filter(({ id }) => id === params().id));
+  const same = createMemo(() => (models.data?.data ?? []).filter(({ id }) => id === params().id));
   const model = createMemo(() => same().find(({ category }) => category === search().category) ?? same()[0]);
   return (
     <Show
@@ -158,7 +158,6 @@ function Abilities(props: { readonly model: Model }) {
 interface Docs {
   readonly data: string | undefined;
   readonly error: Error | null;
-  readonly isPending: boolean;
   refetch(): Promise<unknown>;
 }
 
@@ -217,7 +216,7 @@ function RoutesPanel(props: { readonly model: Model }) {
   const [order, setOrder] = createSignal("state");
   const rows = createMemo(() =>
     chosenRoutes(
-      (known(routes) ?? []).filter(
+      (routes.data ?? []).filter(
         ({ model, category }) => model === props.model.id && category === props.model.category,
       ),
       { order: order() },

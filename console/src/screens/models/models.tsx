@@ -1,9 +1,9 @@
-import { useQuery } from "@tanstack/solid-query";
 import { createMemo, Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { CopyableId } from "../../design/copy.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
+import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { exactPrice } from "../../format/money.ts";
@@ -34,9 +34,9 @@ type PricesOf = (model: Model) => readonly PriceRow[];
 export function Models() {
   const { search, change } = useListSearch<(typeof MODELS_SEARCH)[number]>();
   const models = useQuery(() => modelsQuery);
-  const all = (): readonly Model[] => known(models)?.data ?? [];
+  const all = (): readonly Model[] => models.data?.data ?? [];
   const prices = useQuery(() => pricesQuery);
-  const pricesFor: PricesOf = ({ unique_id }) => known(prices)?.get(unique_id) ?? [];
+  const pricesFor: PricesOf = ({ unique_id }) => prices.data?.get(unique_id) ?? [];
   const columns = columnsOf(pricesFor);
   const shown = createMemo(() =>
     inOrder(

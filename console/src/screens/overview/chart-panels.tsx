@@ -1,8 +1,8 @@
-import { useQuery } from "@tanstack/solid-query";
 import { createMemo, type JSX, Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { type Series, TimeChart } from "../../design/chart.tsx";
 import { Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { classes } from "../../design/classes.ts";
 import { axisCredits, credits } from "../../format/money.ts";
@@ -52,7 +52,7 @@ function ModelChart(
   const usage = useQuery(() => usageByStep(props, "model"));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo(() => {
-    const points = (known(usage)?.data ?? []).map((row) => ({
+    const points = (usage.data?.data ?? []).map((row) => ({
       time: row.time,
       group: row.group,
       value: props.measure(row),
@@ -71,7 +71,7 @@ export function LatencyChart(props: ChartProps) {
   const usage = useQuery(() => usageByStep(props, "none"));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo((): readonly Series[] => {
-    const rows = known(usage)?.data ?? [];
+    const rows = usage.data?.data ?? [];
     if (rows.every(({ latency_ms, first_byte_ms }) => latency_ms === null && first_byte_ms === null))
       return [];
     const line = (measure: (row: Usage) => number | undefined) => lineOf(rows, times(), measure, null);
@@ -103,8 +103,8 @@ export function TroubleChart(props: ChartProps) {
   const refusals = useQuery(() => refusalsQuery(wholeSteps(props.range, props.step), props.step));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo((): readonly Series[] => {
-    const failed = lineOf(known(usage)?.data ?? [], times(), (row) => row.failed, 0);
-    const refused = lineOf(known(refusals)?.data ?? [], times(), (row) => row.count, 0);
+    const failed = lineOf(usage.data?.data ?? [], times(), (row) => row.failed, 0);
+    const refused = lineOf(refusals.data?.data ?? [], times(), (row) => row.count, 0);
     if ([...failed, ...refused].every((value) => value === 0)) return [];
     return [
       { name: "failed", colour: "var(--bad)", values: failed },
@@ -115,7 +115,7 @@ export function TroubleChart(props: ChartProps) {
     <ChartPanel
       {...props}
       title="Failed and refused requests"
-      of={known(refusals) === undefined ? refusals : usage}
+      of={refusals.data === undefined ? refusals : usage}
       series={series()}
       format={compact}
     >

@@ -1,9 +1,10 @@
-import { useQuery, type UseQueryResult } from "@tanstack/solid-query";
+import type { UseQueryResult } from "@tanstack/solid-query";
 import { For, type JSX, Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { classes } from "../../design/classes.ts";
 import { Figure } from "../../design/layout.tsx";
 import { nowSec } from "../../design/now.ts";
-import { known, Loaded } from "../../design/states.tsx";
+import { Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { credits, dollars, exactCredits } from "../../format/money.ts";
 import { compact, count, delta, duration, share } from "../../format/numbers.ts";
@@ -58,7 +59,7 @@ export function OverviewFigures(props: { readonly range: TimeRange; readonly usa
   const refusals = useQuery(() => refusalsQuery(props.range, "all"));
   const status = useQuery(() => queueQuery);
   const earlier = (): Totals | undefined => {
-    const read = known(before);
+    const read = before.data;
     return read === undefined ? undefined : (read.data[0] ?? NOTHING);
   };
   return (
@@ -68,9 +69,9 @@ export function OverviewFigures(props: { readonly range: TimeRange; readonly usa
           range={props.range}
           now={read().data[0] ?? NOTHING}
           before={earlier()}
-          days={known(days)?.data}
-          refused={known(refusals)?.data.reduce((total, row) => total + row.count, 0)}
-          queue={known(status)?.queue}
+          days={days.data?.data}
+          refused={refusals.data?.data.reduce((total, row) => total + row.count, 0)}
+          queue={status.data?.queue}
         />
       )}
     </Loaded>

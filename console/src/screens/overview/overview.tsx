@@ -1,9 +1,10 @@
-import { useQuery, useQueryClient } from "@tanstack/solid-query";
+import { useQueryClient } from "@tanstack/solid-query";
 import { Link, useNavigate, useRouter } from "@tanstack/solid-router";
 import { createEffect, Match, Show, Switch } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Columns, Page } from "../../design/layout.tsx";
-import { createFailure, Failure, known } from "../../design/states.tsx";
+import { createFailure, Failure } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
@@ -25,7 +26,7 @@ export function Overview() {
   const router = useRouter();
   const queries = useQueryClient();
   const newest = useQuery(() => newestQuery);
-  const isUnused = (): boolean => known(newest)?.data.length === 0;
+  const isUnused = (): boolean => newest.data?.data.length === 0;
   const figures = useQuery(() => usageQuery({ ...range(), interval: "all", group_by: "none" }, LIVE_MS));
   const failure = createFailure(() => figures);
   createEffect(() => {

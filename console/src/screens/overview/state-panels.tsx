@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { For, Show } from "solid-js";
 import type { Entry } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { Panel } from "../../design/layout.tsx";
 import { Loaded } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";

@@ -1,9 +1,9 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { Bars } from "../../design/bars.tsx";
 import { Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import { Money } from "../../design/values.tsx";
 import ui from "../../design/ui.module.css";
 import type { TimeRange } from "../../shell/range.ts";
@@ -29,7 +29,7 @@ export function TopPanel(props: {
       .slice(0, MOST_ROWS)
       .map(({ group, credit }) => {
         const id = group ?? "";
-        const name = known(names)?.get(id) ?? id;
+        const name = names.data?.get(id) ?? id;
         return {
           name,
           value: credit,

@@ -1,10 +1,10 @@
-import { useQuery } from "@tanstack/solid-query";
 import { createMemo, createSignal, For, lazy, Show, Suspense } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { CopyButton } from "../../design/copy.tsx";
 import { Dialog } from "../../design/dialog.tsx";
 import { SelectField } from "../../design/field.tsx";
-import { known, Skeleton } from "../../design/states.tsx";
+import { Skeleton } from "../../design/states.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import ui from "../../design/ui.module.css";
 import { callOf, type FormatId, FORMATS, type Tongue } from "./code.ts";
@@ -72,7 +72,7 @@ function Code(props: { readonly run: Run }) {
   const session = useQuery(() => sessionQuery);
   const [format, setFormat] = createSignal<FormatId>("chat");
   const [tongue, setTongue] = createSignal<Tongue>("curl");
-  const url = (): string => known(session)?.public_url ?? location.origin;
+  const url = (): string => session.data?.public_url ?? location.origin;
   const call = createMemo(() => callOf(format(), tongue(), url(), props.run.request));
   const shown = createMemo(
     () => callOf(format(), tongue(), url(), shortened(props.run.request) as Run["request"]).code,

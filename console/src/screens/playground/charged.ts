@@ -1,7 +1,6 @@
-import { useQuery } from "@tanstack/solid-query";
 import { type Answer, read } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { sessionQuery } from "../../api/session.ts";
-import { known } from "../../design/states.tsx";
 
 /** The account that an operator's runs are charged to, with what they have spent. */
 export type Charged = NonNullable<Answer<"/console/api/playground">>;
@@ -9,7 +8,7 @@ export type Charged = NonNullable<Answer<"/console/api/playground">>;
 /** What runs are charged to: the account that an operator has chosen, or the key of a developer. */
 export function useCharged() {
   const session = useQuery(() => sessionQuery);
-  const isOperator = (): boolean => known(session)?.role === "operator";
+  const isOperator = (): boolean => session.data?.role === "operator";
   const charged = useQuery(() => ({
     queryKey: ["playground"],
     queryFn: ({ signal }: { signal: AbortSignal }) => read("/console/api/playground", { signal }),
@@ -17,10 +16,10 @@ export function useCharged() {
   }));
   return {
     /** What an operator has chosen; `null` where that is nothing yet. */
-    charged: (): Charged | null | undefined => (isOperator() ? known(charged) : undefined),
+    charged: (): Charged | null | undefined => (isOperator() ? charged.data : undefined),
     /** Whether an operator has to choose first. */
-    isUnchosen: (): boolean => isOperator() && known(charged) === null,
+    isUnchosen: (): boolean => isOperator() && charged.data === null,
     /** The account of a developer's key. */
-    account: () => known(session)?.account ?? undefined,
+    account: () => session.data?.account ?? undefined,
   };
 }

@@ -1,15 +1,16 @@
-import { modelsQuery } from "../../api/models.ts";
-import { useQuery, useQueryClient } from "@tanstack/solid-query";
+import { useQueryClient } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
 import { type Entry } from "../../api/client.ts";
+import { modelsQuery } from "../../api/models.ts";
+import { useQuery } from "../../api/query.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextArea } from "../../design/field.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { SchemaForm } from "../../design/schema-form.tsx";
 import type { Schema } from "../../design/schema-fields.ts";
-import { Empty, known, Loaded, Skeleton } from "../../design/states.tsx";
+import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { credits, dollars } from "../../format/money.ts";
 import { count } from "../../format/numbers.ts";
@@ -261,7 +262,7 @@ function Submit(props: {
 }) {
   const prices = useQuery(() => jobCostsQuery);
   const schema = createMemo(() => schemaOf(props.model));
-  const costs = () => known(prices)?.get(props.model.unique_id);
+  const costs = () => prices.data?.get(props.model.unique_id);
   const job = createMemo(() => jobOf(props.kind, props.model.id, schema(), props.draft));
   /** Of the job, by what it costs and what it leaves out. */
   const of = <Found,>(find: (...asked: Parameters<typeof estimate>) => Found): Found | undefined => {

@@ -1,9 +1,8 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
 import type { Entry } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { SelectField } from "../../design/field.tsx";
-import { known } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { exactPrice } from "../../format/money.ts";
 import { compact } from "../../format/numbers.ts";
@@ -54,7 +53,7 @@ export function ModelPicker(props: {
 function Costs(props: { readonly model: Model }) {
   const prices = useQuery(() => pricesQuery);
   const price = (what: string): PriceRow | undefined =>
-    plainPrice(known(prices)?.get(props.model.unique_id) ?? [], what);
+    plainPrice(prices.data?.get(props.model.unique_id) ?? [], what);
   return (
     <p class={styles.costs}>
       <Link to="/models/$id" params={{ id: props.model.id }}>

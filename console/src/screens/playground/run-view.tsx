@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import Download from "lucide-solid/icons/download";
 import { createSignal, For, Match, onCleanup, Show, Switch } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Button, buttonClass } from "../../design/button.tsx";

@@ -1,10 +1,10 @@
-import { modelsQuery } from "../../api/models.ts";
-import { useQuery } from "@tanstack/solid-query";
 import { createComputed, createMemo, createSignal, type JSX, Show } from "solid-js";
+import { modelsQuery } from "../../api/models.ts";
+import { useQuery } from "../../api/query.ts";
 import { sessionName, sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { useListSearch } from "../../lists/use-search.ts";
 import { PlaygroundPanel } from "../settings/playground.tsx";
@@ -39,7 +39,7 @@ export function PlaygroundText() {
               </Page>
             }
           >
-            <Show when={known(session)}>
+            <Show when={session.data}>
               {(present) => <Talking models={language()} talk={talkOf(sessionName(present()))} />}
             </Show>
           </Show>

@@ -1,12 +1,13 @@
 import { read } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { whole } from "../../api/whole.ts";
-import { queryOptions, useQuery } from "@tanstack/solid-query";
+import { queryOptions } from "@tanstack/solid-query";
 import { createMemo, Show } from "solid-js";
 import { classes } from "../../design/classes.ts";
 import { TimeChart } from "../../design/chart.tsx";
 import { Button } from "../../design/button.tsx";
 import { Panel } from "../../design/layout.tsx";
-import { Empty, known, Loaded } from "../../design/states.tsx";
+import { Empty, Loaded } from "../../design/states.tsx";
 import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
@@ -172,7 +173,7 @@ function Counts() {
   };
   const times = createMemo(() => stepsOf(range(), intervalOf(range())));
   const drawn = createMemo(() => {
-    const points = (known(counts)?.data ?? []).map((row) => ({
+    const points = (counts.data?.data ?? []).map((row) => ({
       time: row.time,
       group: name(row.group),
       value: row.count,
@@ -180,13 +181,13 @@ function Counts() {
     const series = groupSeries(points, times());
     return group() === "model" ? colouredModels(series, points) : series;
   });
-  const all = (): number => (known(counts)?.data ?? []).reduce((sum, row) => sum + row.count, 0);
+  const all = (): number => (counts.data?.data ?? []).reduce((sum, row) => sum + row.count, 0);
   return (
     <Panel
       title={`Refused each ${intervalOf(range())}`}
       actions={
         <div class={styles.words}>
-          <Show when={known(counts)}>
+          <Show when={counts.data}>
             <span class={styles.small}>{count(all())} in all</span>
           </Show>
           <select

@@ -1,7 +1,7 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Link, useParams } from "@tanstack/solid-router";
 import { For, Match, Show, Switch } from "solid-js";
 import { read } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Bars } from "../../design/bars.tsx";
 import { Button } from "../../design/button.tsx";

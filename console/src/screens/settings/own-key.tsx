@@ -1,5 +1,5 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { CopyableId } from "../../design/copy.tsx";
 import { Fact, Facts, Panel } from "../../design/layout.tsx";
 import { Loaded } from "../../design/states.tsx";

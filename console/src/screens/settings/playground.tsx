@@ -1,7 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/solid-query";
+import { useMutation, useQueryClient } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createSignal, Show } from "solid-js";
 import { ApiError, type Entry, read } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";
 import { Panel } from "../../design/layout.tsx";

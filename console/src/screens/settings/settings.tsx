@@ -1,9 +1,9 @@
-import { useQuery, useQueryClient } from "@tanstack/solid-query";
+import { useQueryClient } from "@tanstack/solid-query";
 import { For, Show } from "solid-js";
+import { useQuery } from "../../api/query.ts";
 import { type Session, sessionQuery, signOut } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { Fact, Facts, Page, Panel } from "../../design/layout.tsx";
-import { known } from "../../design/states.tsx";
 import { Time } from "../../design/values.tsx";
 import ui from "../../design/ui.module.css";
 import { chooseTheme, theme, THEMES } from "../../shell/theme.tsx";
@@ -20,7 +20,7 @@ export function Settings() {
   return (
     <Page title="Settings">
       <div class={styles.parts}>
-        <Show when={known(session)}>
+        <Show when={session.data}>
           {(present) => (
             <>
               <Show when={present().key} fallback={<PlaygroundPanel />}>

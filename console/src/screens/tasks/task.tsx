@@ -1,8 +1,9 @@
-import { useQuery, useQueryClient } from "@tanstack/solid-query";
+import { useQueryClient } from "@tanstack/solid-query";
 import { Link, useParams } from "@tanstack/solid-router";
 import Download from "lucide-solid/icons/download";
 import { createSignal, For, Match, Show, Switch } from "solid-js";
 import { ApiError } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Button, buttonClass } from "../../design/button.tsx";
 import { CopyableId } from "../../design/copy.tsx";

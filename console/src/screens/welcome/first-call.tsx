@@ -1,7 +1,7 @@
-import { modelsQuery } from "../../api/models.ts";
-import { useQuery } from "@tanstack/solid-query";
 import { Link, useNavigate, useSearch } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
+import { modelsQuery } from "../../api/models.ts";
+import { useQuery } from "../../api/query.ts";
 import { buttonClass } from "../../design/button.tsx";
 import { SelectField } from "../../design/field.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";

@@ -1,7 +1,8 @@
-import { useQuery, useQueryClient } from "@tanstack/solid-query";
+import { useQueryClient } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createSignal, For, Show } from "solid-js";
 import { ApiError, change, type Entry, read } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { CopyButton } from "../../design/copy.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";

@@ -1,11 +1,11 @@
-import { useQuery } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
 import { createMemo, Show } from "solid-js";
 import { read } from "../../api/client.ts";
+import { useQuery } from "../../api/query.ts";
 import { sessionQuery } from "../../api/session.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
-import { known, Loaded } from "../../design/states.tsx";
+import { Loaded } from "../../design/states.tsx";
 import { Money, Time } from "../../design/values.tsx";
 import { WordBadge } from "../../lists/parts.tsx";
 import { OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
@@ -26,7 +26,7 @@ export function Welcome() {
           One address and one key reach every model, in the formats of OpenAI, Anthropic and Google. What a
           call cost stands in its answer, and on these pages.
         </p>
-        <Show when={known(session)}>
+        <Show when={session.data}>
           {(present) => (
             <>
               <Panel title="1. A key">

@@ -23,6 +23,7 @@ import { createTasks, type Tasks, type TaskSubmission } from "../../src/tasks/ta
 import type { TestEngine } from "../gateway/engines.ts";
 import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { auditBooks, executeAt } from "../ledger/books.ts";
+import { countReads } from "./count-reads.ts";
 
 /** One store with accounts that have credit, and processes over it that run tasks. */
 export interface Station {
@@ -170,11 +171,12 @@ export async function openStation(on: TestEngine, clock = createFakeClock()): Pr
     },
     close: () => writer.close(),
   };
+  const reads = countReads(store.database);
   const pass = async (ms: number): Promise<void> => {
     for (let leftMs = ms; leftMs > 0; leftMs -= STEP_MS) {
       await clock.advance(Math.min(STEP_MS, leftMs));
       do await new Promise((resolve) => setTimeout(resolve, 2));
-      while (inFlight > 0);
+      while (inFlight > 0 || reads.underWay() > 0);
     }
   };
 
@@ -184,7 +186,10 @@ export async function openStation(on: TestEngine, clock = createFakeClock()): Pr
     clock,
     process(options = {}) {
       boots += 1;
-      const made = createProcess({ store, writer: counting, clock, bootId: `boot_${boots}` }, options);
+      const made = createProcess(
+        { store: { ...store, database: reads.database }, writer: counting, clock, bootId: `boot_${boots}` },
+        options,
+      );
       processes.push(made);
       return made;
     },

@@ -1,5 +1,5 @@
 import { createWindowVirtualizer } from "@tanstack/solid-virtual";
-import { createSignal, For, type JSX, onMount, Show } from "solid-js";
+import { createEffect, createMemo, createSignal, For, type JSX, on, onCleanup, Show } from "solid-js";
 import { classes } from "./classes.ts";
 import { Button } from "./button.tsx";
 import { csvOf, saveFile } from "./export.ts";
@@ -59,7 +59,6 @@ function Grid<Row>(props: TableProps<Row>) {
     () => props.rows,
     () => props.ordering?.by,
   );
-  const drawn = useGradual(() => (props.rows.length > WHOLE ? [] : props.rows));
   return (
     <div ref={hold} class={styles.scroll} tabindex="0" role="region" aria-label={props.label}>
       <table
@@ -76,25 +75,7 @@ function Grid<Row>(props: TableProps<Row>) {
             <For each={shown()}>{(column) => <HeadCell column={column} ordering={props.ordering} />}</For>
           </tr>
         </thead>
-        <Show
-          when={props.rows.length > WHOLE}
-          fallback={
-            <tbody>
-              <For each={drawn()}>
-                {(row) => (
-                  <tr>
-                    <Cells row={row} columns={shown()} />
-                  </tr>
-                )}
-              </For>
-              <Show when={props.rows.length - drawn().length}>
-                {(left) => <Gap px={left() * ROW_PX} columns={shown().length} />}
-              </Show>
-            </tbody>
-          }
-        >
-          <WindowBody rows={props.rows} columns={shown()} />
-        </Show>
+        <Body rows={props.rows} columns={shown()} />
       </table>
     </div>
   );
@@ -112,54 +93,90 @@ function Cells<Row>(props: { readonly row: Row; readonly columns: readonly Colum
   );
 }
 
-/** The rows around what the window shows; those above and below are one empty row each, as high as they were. */
-function WindowBody<Row>(props: { readonly rows: readonly Row[]; readonly columns: readonly Column<Row>[] }) {
-  const [body, setBody] = createSignal<HTMLTableSectionElement>();
-  const [margin, setMargin] = createSignal(0);
-  onMount(() => setMargin((body()?.getBoundingClientRect().top ?? 0) + scrollY));
-  const virtual = createWindowVirtualizer<HTMLTableRowElement>({
-    get count() {
-      return props.rows.length;
-    },
-    get scrollMargin() {
-      return margin();
-    },
-    estimateSize: () => ROW_PX,
-    overscan: OVERSCAN,
+/**
+ * The rows of a short table, and of a longer one those around what the window shows; the others are one empty row each,
+ * as high as they would be. A row that is drawn stays the element that it is when the table grows.
+ */
+function Body<Row>(props: { readonly rows: readonly Row[]; readonly columns: readonly Column<Row>[] }) {
+  let body: HTMLElement | undefined;
+  const count = (): number => props.rows.length;
+  const isLong = createMemo(() => count() > WHOLE);
+  const view = createMemo(() => (isLong() ? createView(count, () => body) : undefined));
+  const gradual = useGradual(() => (isLong() ? [] : props.rows));
+  const first = (): number => view()?.span().first ?? 0;
+  const drawn = createMemo(() => {
+    const span = view()?.span();
+    return span === undefined ? gradual() : props.rows.slice(span.first, span.end);
   });
-  const indexes = (): number[] => virtual.getVirtualItems().map(({ index }) => index);
-  const above = (): number => (virtual.getVirtualItems()[0]?.start ?? margin()) - margin();
-  const below = (): number =>
-    virtual.getTotalSize() - ((virtual.getVirtualItems().at(-1)?.end ?? margin()) - margin());
+  const below = (): number => view()?.span().below ?? (count() - drawn().length) * ROW_PX;
   return (
-    <tbody ref={setBody}>
-      <Gap px={above()} columns={props.columns.length} />
-      <For each={indexes()}>
-        {(index) => (
-          <Show when={props.rows[index]} keyed>
-            {(row) => (
-              <tr
-                data-index={index}
-                aria-rowindex={index + 2}
-                ref={(element) => queueMicrotask(() => virtual.measureElement(element))}
-              >
-                <Cells row={row} columns={props.columns} />
-              </tr>
-            )}
-          </Show>
-        )}
+    <tbody ref={(made) => (body = made)}>
+      <Gap px={view()?.span().above ?? 0} columns={props.columns.length} />
+      <For each={drawn()}>
+        {(row, at) => {
+          let element: HTMLTableRowElement | undefined;
+          const index = (): number => first() + at();
+          createEffect(on([view, index], ([present]) => present?.measure(element)));
+          return (
+            <tr ref={(made) => (element = made)} data-index={index()} aria-rowindex={index() + 2}>
+              <Cells row={row} columns={props.columns} />
+            </tr>
+          );
+        }}
       </For>
       <Gap px={below()} columns={props.columns.length} />
     </tbody>
   );
 }
 
+/** Which of a long table's rows are around what the window shows, and how high those above and below them are. */
+function createView(count: () => number, body: () => HTMLElement | undefined) {
+  const [margin, setMargin] = createSignal(0);
+  const place = (): number => setMargin((body()?.getBoundingClientRect().top ?? 0) + scrollY);
+  place();
+  const virtual = createWindowVirtualizer<HTMLTableRowElement>({
+    get count() {
+      return count();
+    },
+    get scrollMargin() {
+      return margin();
+    },
+    estimateSize: () => ROW_PX,
+    overscan: OVERSCAN,
+    initialRect: { width: innerWidth, height: innerHeight },
+  });
+  // What stands above the table may still grow, and then the page does.
+  const observer = new ResizeObserver(place);
+  observer.observe(document.body);
+  onCleanup(() => observer.disconnect());
+  const span = createMemo(() => {
+    const [items, px] = [virtual.getVirtualItems(), virtual.getTotalSize()];
+    const [first, last] = [items[0], items.at(-1)];
+    return first === undefined || last === undefined
+      ? { first: 0, end: 0, above: 0, below: px }
+      : {
+          first: first.index,
+          end: last.index + 1,
+          above: first.start - margin(),
+          below: px - (last.end - margin()),
+        };
+  });
+  return {
+    span,
+    measure(row: HTMLTableRowElement | undefined): void {
+      if (row?.isConnected === true) virtual.measureElement(row);
+    },
+  };
+}
+
 /** As high as the rows that stand in its place. */
 function Gap(props: { readonly px: number; readonly columns: number }) {
   return (
-    <tr class={styles.gap} aria-hidden="true">
-      <td colSpan={props.columns} style={{ height: `${Math.max(0, props.px)}px` }} />
-    </tr>
+    <Show when={props.px > 0}>
+      <tr class={styles.gap} aria-hidden="true">
+        <td colSpan={props.columns} style={{ height: `${props.px}px` }} />
+      </tr>
+    </Show>
   );
 }
 

@@ -1,5 +1,5 @@
 import { Tabs as Primitive } from "@kobalte/core/tabs";
-import { For, type JSX } from "solid-js";
+import { createUniqueId, For, type JSX } from "solid-js";
 import styles from "./ui.module.css";
 
 /** One of several views of a page. */
@@ -8,7 +8,10 @@ export interface Tab {
   readonly name: JSX.Element;
 }
 
-/** Views of a page of which one is shown: `children` is the content of the chosen one. */
+/**
+ * Views of a page of which one is shown: `children` is the content of the chosen one, and has something that takes the
+ * focus. The library's own panel looks for that after each change of what is in it, and lays a whole table out for it.
+ */
 export function Tabs(props: {
   readonly label: string;
   readonly tabs: readonly Tab[];
@@ -16,20 +19,27 @@ export function Tabs(props: {
   readonly onChange: (value: string) => void;
   readonly children: JSX.Element;
 }) {
+  const id = createUniqueId();
+  const idOf = (value: string): string => `${id}-${value}`;
   return (
     <Primitive value={props.value} onChange={props.onChange} activationMode="manual">
       <Primitive.List class={styles.tabList} aria-label={props.label}>
         <For each={props.tabs}>
           {({ value, name }) => (
-            <Primitive.Trigger class={styles.tab} value={value}>
+            <Primitive.Trigger
+              class={styles.tab}
+              id={idOf(value)}
+              aria-controls={value === props.value ? id : undefined}
+              value={value}
+            >
               {name}
             </Primitive.Trigger>
           )}
         </For>
       </Primitive.List>
-      <Primitive.Content class={styles.tabContent} value={props.value}>
+      <div class={styles.tabContent} role="tabpanel" id={id} aria-labelledby={idOf(props.value)}>
         {props.children}
-      </Primitive.Content>
+      </div>
     </Primitive>
   );
 }

@@ -2,7 +2,14 @@ import { useRouter } from "@tanstack/solid-router";
 import type { JSX } from "solid-js";
 
 interface RowLinkProps {
-  readonly to: "/requests/$id" | "/tasks/$id" | "/accounts/$id" | "/keys/$id" | "/models/$id" | "/accounts";
+  readonly to:
+    | "/requests/$id"
+    | "/tasks/$id"
+    | "/accounts/$id"
+    | "/keys/$id"
+    | "/models/$id"
+    | "/accounts"
+    | "/tasks";
   /** What stands for `$id`. */
   readonly id?: string;
   readonly search?: Readonly<Record<string, string>>;

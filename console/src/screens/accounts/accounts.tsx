@@ -39,7 +39,6 @@ const CLEARED = { text: "", status: "", account_id: "" };
 /** Who may spend how much? */
 export function Accounts() {
   const { search, change } = useListSearch<(typeof ACCOUNTS_SEARCH)[number]>();
-  const { accounts } = useNames();
   const [isCreating, setCreating] = createSignal(false);
   const tab = (): string => (search().tab === "keys" ? "keys" : "accounts");
   const set = (): number =>
@@ -76,12 +75,7 @@ export function Accounts() {
             onChange={(status) => change({ status })}
           />
           <Show when={tab() === "keys"}>
-            <ChoiceFilter
-              label="Account"
-              value={search().account_id}
-              among={accounts().map(({ id, name }) => [id, name])}
-              onChange={(account_id) => change({ account_id })}
-            />
+            <AccountFilter value={search().account_id} onChange={(account_id) => change({ account_id })} />
           </Show>
         </Filters>
         <Show when={tab() === "keys"} fallback={<AccountsTable onCreate={() => setCreating(true)} />}>
@@ -100,12 +94,28 @@ export function Accounts() {
   );
 }
 
+function AccountFilter(props: {
+  readonly value: string | undefined;
+  readonly onChange: (id: string) => void;
+}) {
+  const { accounts } = useNames();
+  return (
+    <ChoiceFilter
+      label="Account"
+      value={props.value}
+      among={accounts().map(({ id, name }) => [id, name])}
+      onChange={(id) => props.onChange(id)}
+    />
+  );
+}
+
 function AccountsTable(props: { readonly onCreate: () => void }) {
   const { search, change } = useListSearch<(typeof ACCOUNTS_SEARCH)[number]>();
   const { range } = useRange();
-  const { keys } = useNames();
   const { query, rows, state } = useAccounts();
   const spent = useSpent(range, "account");
+  // The gateway answers one read after another: names wait for the rows.
+  const { keys } = useNames();
   const keyCounts = createMemo(() => {
     const counts = new Map<string, number>();
     for (const key of keys())

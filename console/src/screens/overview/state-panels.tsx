@@ -8,6 +8,7 @@ import { Time } from "../../design/values.tsx";
 import ui from "../../design/ui.module.css";
 import { count } from "../../format/numbers.ts";
 import { WordBadge } from "../../lists/parts.tsx";
+import { RowLink } from "../../lists/row-link.tsx";
 import type { TimeRange } from "../../shell/range.ts";
 import { ROUTE_WORDS, STATE_WORDS, type Words } from "../../words/words.ts";
 import styles from "./overview.module.css";
@@ -28,7 +29,7 @@ export function TasksPanel(props: { readonly range: TimeRange }) {
                 <Counted
                   words={STATE_WORDS[state]}
                   count={read().data.find(({ status }) => status === state)?.count ?? 0}
-                  search={statusSearch(state)}
+                  search={{ status: state }}
                 />
               )}
             </For>
@@ -39,19 +40,22 @@ export function TasksPanel(props: { readonly range: TimeRange }) {
   );
 }
 
+type Search = Readonly<Record<string, string>>;
+
 /** How many are in a state. A state that none is in has no colour. */
-function Counted(props: { readonly words: Words; readonly count: number; readonly search?: object }) {
+function Counted(props: { readonly words: Words; readonly count: number; readonly search?: Search }) {
   const words = (): Words => (props.count === 0 ? { ...props.words, tone: "none" } : props.words);
-  const look = () => ({ class: styles.stateCount, "data-none": props.count === 0 ? "" : undefined });
   return (
     <li>
-      <Show when={props.search} fallback={<span {...look()}>{count(props.count)}</span>}>
-        {(search) => (
-          <Link to="/tasks" search={search()} {...look()}>
-            {count(props.count)}
-          </Link>
-        )}
-      </Show>
+      <span class={styles.stateCount} data-none={props.count === 0 ? "" : undefined}>
+        <Show when={props.search} fallback={count(props.count)}>
+          {(search) => (
+            <RowLink to="/tasks" search={search()}>
+              {count(props.count)}
+            </RowLink>
+          )}
+        </Show>
+      </span>
       <WordBadge words={words()} />
     </li>
   );
@@ -110,9 +114,4 @@ function Trouble(props: { readonly route: Route }) {
       </Show>
     </li>
   );
-}
-
-/** What the address of the tasks has for one state. */
-function statusSearch(status: string): object {
-  return { status };
 }

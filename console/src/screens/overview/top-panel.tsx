@@ -1,4 +1,3 @@
-import { Link } from "@tanstack/solid-router";
 import { Show } from "solid-js";
 import { useQuery } from "../../api/query.ts";
 import { Bars } from "../../design/bars.tsx";
@@ -6,6 +5,7 @@ import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import { Money } from "../../design/values.tsx";
 import ui from "../../design/ui.module.css";
+import { RowLink } from "../../lists/row-link.tsx";
 import type { TimeRange } from "../../shell/range.ts";
 import type { Usage } from "./types.ts";
 import { CHART_MS, namesQuery, usageQuery } from "./reads.ts";
@@ -35,9 +35,9 @@ export function TopPanel(props: {
           value: credit,
           shown: <Money credits={credit} />,
           link: (
-            <Link to={PAGES[props.by]} params={{ id }} title={id}>
+            <RowLink to={PAGES[props.by]} id={id} title={id}>
               {name}
-            </Link>
+            </RowLink>
           ),
         };
       });

@@ -30,7 +30,7 @@ import { useListSearch } from "../../lists/use-search.ts";
 import { rangeOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { FLAG_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
-import type { RequestRow } from "./types.ts";
+import { LISTED, type RequestRow } from "./types.ts";
 import { pieces, tokensIn, tokensOut } from "./usage.ts";
 
 const FILTERS = ["id", "model", "provider", "outcome", "account_id", "key_id"] as const;
@@ -43,13 +43,11 @@ export function Paid() {
   const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
   const { named } = useRange();
   const isOperator = useIsOperator();
-  const { models, providers } = useChoices();
-  const { nameOf } = useNames();
   const filter = () => Object.fromEntries(FILTERS.map((name) => [name, search()[name]]));
   const { query, rows, state } = usePages<RequestRow>(() => {
     const [asked, time] = [filter(), named()];
     return {
-      key: ["requests", "list", asked, { range: time.range, from: time.from, to: time.to }],
+      key: [...LISTED, asked, { range: time.range, from: time.from, to: time.to }],
       read(after, signal) {
         const { from, to } = rangeOf(time, Date.now() / 1_000);
         // A request that is looked for by its id is found whenever it was.
@@ -61,6 +59,9 @@ export function Paid() {
       },
     };
   });
+  // The gateway answers one read after another: names wait for the rows.
+  const { models, providers } = useChoices();
+  const { nameOf } = useNames();
   const columns = columnsOf(nameOf);
   const shown = createMemo(() => inOrder(rows(), columns, search().sort));
   const isFiltered = (): number => Object.values(filter()).filter((value) => value !== undefined).length;

@@ -53,8 +53,6 @@ const STATUSES = [
 export function Refused() {
   const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
   const { named } = useRange();
-  const { models } = useChoices();
-  const { nameOf } = useNames();
   const filter = () => Object.fromEntries(FILTERS.map((name) => [name, search()[name]]));
   const { query, rows, state } = usePages<RefusalRow>(() => {
     const [asked, time] = [filter(), named()];
@@ -70,6 +68,9 @@ export function Refused() {
       },
     };
   });
+  // The gateway answers one read after another: names wait for the rows.
+  const { models } = useChoices();
+  const { nameOf } = useNames();
   const columns = columnsOf(nameOf);
   const set = (): number => Object.values(filter()).filter((value) => value !== undefined).length;
   return (

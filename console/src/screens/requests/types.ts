@@ -3,6 +3,9 @@ import type { Entry } from "../../api/client.ts";
 /** A paid request in a list. */
 export type RequestRow = Entry<"/admin/v1/requests">;
 
+/** With what the names of lists of paid requests begin in the cache. */
+export const LISTED = ["requests", "list"] as const;
+
 /** A request that was refused before a hold. */
 export interface RefusalRow {
   readonly id: string;

@@ -48,8 +48,6 @@ export function Tasks() {
   const { search, change } = useListSearch<(typeof TASKS_SEARCH)[number]>();
   const { named } = useRange();
   const isOperator = useIsOperator();
-  const { models, providers } = useChoices();
-  const { nameOf } = useNames();
   const filter = () =>
     Object.fromEntries([...FILTERS, "status" as const].map((name) => [name, search()[name]]));
   const { query, rows, state } = usePages<TaskRow>(() => {
@@ -67,6 +65,9 @@ export function Tasks() {
       },
     };
   });
+  // The gateway answers one read after another: names wait for the rows.
+  const { models, providers } = useChoices();
+  const { nameOf } = useNames();
   const columns = columnsOf(nameOf);
   const shown = createMemo(() => inOrder(rows(), columns, search().sort));
   const set = (): number => FILTERS.filter((name) => search()[name] !== undefined).length;

@@ -7,7 +7,9 @@ export const ROW_PX = 33;
  * The rows that a table draws: at once at most so many new ones as the window has room for, the others when the browser
  * has painted these. Who opens a long list, or filters it, waits for what can be seen.
  */
-export function useGradual<Row>(rows: () => readonly Row[]): () => readonly Row[] {
+export function useGradual<Row>(given: () => readonly Row[]): () => readonly Row[] {
+  // A list that a page derives has new rows at each call, of which none would be known.
+  const rows = createMemo(given);
   const [turn, setTurn] = createSignal(0);
   const drawn = createMemo<readonly Row[]>((before) => {
     turn();

@@ -54,7 +54,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
 }
 
 function Grid<Row>(props: TableProps<Row>) {
-  const { shown, isTight, hold } = useFolding(
+  const { shown, folded, isTight, hold } = useFolding(
     () => props.columns,
     () => props.rows,
     () => props.ordering?.by,
@@ -71,6 +71,14 @@ function Grid<Row>(props: TableProps<Row>) {
         )}
         aria-rowcount={props.rows.length + 1}
       >
+        <Show when={folded().length > 0}>
+          <caption class={styles.folded}>
+            Not shown for lack of room:{" "}
+            {folded()
+              .map(({ title }) => title)
+              .join(" · ")}
+          </caption>
+        </Show>
         <thead>
           <tr>
             <For each={shown()}>{(column) => <HeadCell column={column} ordering={props.ordering} />}</For>

@@ -125,3 +125,50 @@ describeInLooks(
   },
   LOOKS.filter(({ width }) => width === 1440),
 );
+
+describeInLooks("a name without a space, as long as one may be", (next) => {
+  const desk = useDesk(next);
+  const NAME = "W".repeat(200);
+  let account: Json;
+  let key: Json;
+  beforeAll(async () => {
+    const { admin, chat } = desk.gateway;
+    account = (await admin("POST", "/accounts", { name: NAME })).json;
+    await admin("POST", `/accounts/${account.id}/credits`, { amount: 1_000, reason: "R".repeat(500) });
+    key = (await admin("POST", "/keys", { account_id: account.id, name: NAME })).json;
+    const headers = { authorization: `Bearer ${key.key}` };
+    const body = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hi" }] };
+    expect((await chat(body, { headers })).status).toBe(200);
+  });
+  const isWide = (page: Page, selector: string): Promise<boolean> =>
+    page.evaluate(`(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)(
+      document.querySelector(${JSON.stringify(selector)}))`);
+
+  desk.story("makes no page wider", async ({ page }) => {
+    const places = ["overview", "requests", "accounts", "accounts?tab=keys", "keys/new", "settings"];
+    for (const path of [...places, `accounts/${account.id}`, `keys/${key.id}`]) {
+      await page.goto(`${desk.gateway.url}/console/${path}`);
+      await page.waitForLoadState("networkidle");
+      expect([path, await isWide(page, "html")]).toEqual([path, false]);
+    }
+  });
+
+  desk.story("folds no column of a list", async ({ page }) => {
+    for (const path of ["requests", "accounts", "accounts?tab=keys", `accounts/${account.id}`]) {
+      await page.goto(`${desk.gateway.url}/console/${path}`);
+      await page.waitForLoadState("networkidle");
+      expect([path, await page.locator("caption").allTextContents()]).toEqual([path, []]);
+    }
+  });
+
+  desk.story("makes no dialog wider", async ({ page }) => {
+    await page.goto(`${desk.gateway.url}/console/accounts/${account.id}`);
+    for (const name of ["Close…", "Rename…", "Credit…"]) {
+      await page.getByRole("button", { name }).click();
+      await page.getByRole("dialog").waitFor();
+      expect([name, await isWide(page, "[role=dialog]")]).toEqual([name, false]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+  });
+});

@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-BQbXYnYY.js";import{t}from"./media-CMJEB8a7.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-asd7Ix3A.js";import{t}from"./media-Vwkn-mH2.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

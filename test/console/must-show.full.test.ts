@@ -10,6 +10,12 @@ import { describeInLooks } from "./looks.ts";
 
 // What each screen must show, and that it is what the admin API answers.
 
+/** Keeps how far the page has jumped, as the browser counts it, and not what a reader's input has moved. */
+const WATCH_JUMPS = `globalThis.jumped = 0;
+  new PerformanceObserver((list) => {
+    for (const { value } of list.getEntries()) jumped += value;
+  }).observe({ type: "layout-shift" });`;
+
 /** How wide an image is, once it was read. */
 const widthOf = async (image: Json): Promise<number> => {
   await image.decode();
@@ -29,6 +35,11 @@ describeInLooks("a screen shows", (next) => {
     }
   }, 60_000);
 
+  /** The last day of the gateway's clock, which is ahead of the browser's. */
+  const aDay = (): string => {
+    const nowSec = Math.ceil(desk.clock.nowMs() / 1_000);
+    return `from=${nowSec - DAY_SEC}&to=${nowSec + 60}`;
+  };
   const go = (page: Page, path: string) => page.goto(`${desk.gateway.url}/console/${path}`);
   const panel = (page: Page, name: string): Locator => page.getByRole("region", { name, exact: true });
   const figure = (page: Page, name: RegExp | string): Locator =>
@@ -41,10 +52,8 @@ describeInLooks("a screen shows", (next) => {
   desk.story(
     "on Overview what is spent, how fast answers come, and whether all is well",
     async ({ page }) => {
-      const nowSec = Math.floor(Date.now() / 1_000);
-      const range = `from=${nowSec - DAY_SEC}&to=${nowSec + 60}`;
-      const [total] = (await desk.read(`/usage?${range}&interval=all&group_by=none`)).data as Json[];
-      await go(page, "overview");
+      const [total] = (await desk.read(`/usage?${aDay()}&interval=all&group_by=none`)).data as Json[];
+      await go(page, `overview?${aDay()}`);
       await stands(figure(page, "Spend"), [credits(total.credit)]);
       await stands(figure(page, "Requests"), [count(total.requests)]);
       await stands(figure(page, /^Forecast for/), [`${credits(total.credit)} cr so far`]);
@@ -63,6 +72,25 @@ describeInLooks("a screen shows", (next) => {
       await stands(page.getByRole("banner"), ["Sandbox"]);
     },
   );
+
+  desk.story("on Overview new numbers by themselves, and nothing jumps", async ({ page }) => {
+    const chat = async (): Promise<void> => {
+      const body = { model: filled.model, messages: [{ role: "user", content: "Hi" }] };
+      const headers = { authorization: `Bearer ${desk.gateway.key}` };
+      expect((await desk.gateway.chat(body, { headers })).status).toBe(200);
+    };
+    // The key has its line among the top keys before.
+    await chat();
+    const [{ requests: before }] = (await desk.read(`/usage?${aDay()}&interval=all&group_by=none`)).data;
+    await go(page, `overview?${aDay()}`);
+    const requests = figure(page, "Requests");
+    await requests.getByText(count(before), { exact: true }).waitFor();
+    await page.waitForLoadState("networkidle");
+    await page.evaluate(WATCH_JUMPS);
+    await chat();
+    await requests.getByText(count(before + 1), { exact: true }).waitFor();
+    expect(await page.evaluate<number>("jumped")).toBeLessThan(0.001);
+  });
 
   desk.story(
     "on the page of a request its way, its attempts, and the sum of its charge",

@@ -1,8 +1,6 @@
 import { beforeAll, expect } from "bun:test";
 import type { Locator, Page } from "playwright-core";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
-import { count, grouped } from "../../console/src/format/numbers.ts";
-import { credits, CREDITS_PER_USD, exactCredits } from "../../console/src/format/money.ts";
 import { useDesk } from "./desk.ts";
 import { fillGateway, type Filled } from "./fill.ts";
 import { rowsOf } from "./hands.ts";
@@ -23,6 +21,14 @@ const widthOf = async (image: Json): Promise<number> => {
 };
 
 const DAY_SEC = 86_400;
+const CREDITS_PER_USD = 10_000;
+
+/** Numbers as the console writes them. */
+const written = (least: number, most: number) => {
+  const format = new Intl.NumberFormat("en", { minimumFractionDigits: least, maximumFractionDigits: most });
+  return (value: number): string => format.format(value).replace("-", "−");
+};
+const [count, grouped, credits, exactCredits] = [written(0, 0), written(0, 6), written(2, 2), written(2, 6)];
 
 describeInLooks("a screen shows", (next) => {
   const desk = useDesk(next);

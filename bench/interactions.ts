@@ -1,7 +1,7 @@
-import type { Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { openChromium, openPage, signIn } from "../test/console/browser.ts";
 import { markdownTable } from "./figures/table.ts";
-import { startGateway } from "./gateway.ts";
+import { type Gateway, startGateway } from "./gateway.ts";
 import { type Interaction, INTERACTIONS, type Source } from "./interactions-list.ts";
 import { median, percentile } from "./percentile.ts";
 import type { StageForm } from "./stage.ts";
@@ -37,7 +37,23 @@ export async function measureInteractions(
     on: [],
     home: form.store,
   });
-  const browser = await openChromium();
+  try {
+    const browser = await openChromium();
+    try {
+      return await measureIn(browser, gateway, report);
+    } finally {
+      await browser.close();
+    }
+  } finally {
+    await gateway.stop();
+  }
+}
+
+async function measureIn(
+  browser: Browser,
+  gateway: Gateway,
+  report: (line: string) => void,
+): Promise<Interactions> {
   const opened = await openPage(browser, LOOK);
   const { page } = opened;
   await page.addInitScript(WATCH);
@@ -57,8 +73,6 @@ export async function measureInteractions(
       if (interaction.drawsYear === true) charts.push(...(await page.evaluate<number[]>("bench.draws")));
     }
   }
-  await browser.close();
-  await gateway.stop();
   return { taken, charts };
 }
 

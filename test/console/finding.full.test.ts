@@ -46,6 +46,8 @@ describeInLooks("a page is found", (next) => {
       await page.getByRole("option", { name: /luna/ }).first().waitFor();
       expect(await opened.axe()).toEqual([]);
       await opened.picture("palette");
+      await input.fill("no such thing");
+      await page.getByRole("status").getByText("No page, model or id is called that.").waitFor();
       await input.fill("s");
       const options = page.getByRole("option");
       await page.keyboard.press("ArrowDown");
@@ -96,6 +98,42 @@ describeInLooks("a page is found", (next) => {
       await expectEmpty();
     },
   );
+
+  desk.story("whose charts give a model the colour that it has on all pages", async ({ page }) => {
+    const { account } = await things();
+    const chat = async (model: string, key: string): Promise<void> => {
+      const body = { model, messages: [{ role: "user", content: "Hi" }] };
+      const headers = { authorization: `Bearer ${key}` };
+      expect((await desk.gateway.chat(body, { headers })).status).toBe(200);
+    };
+    const { json: key } = await desk.gateway.admin("POST", "/keys", { account_id: account, name: "colours" });
+    /** The models of a page's chart with their colours. */
+    const coloursOn = async (path: string, few: number): Promise<ReadonlyMap<string, string | null>> => {
+      await page.goto(`${desk.gateway.url}/console/${path}`);
+      const entries = page
+        .getByRole("region", { name: "Requests by model" })
+        .locator("figcaption span:has(> svg)");
+      await entries.nth(few - 1).waitFor();
+      return new Map(
+        await Promise.all(
+          (await entries.all()).map(
+            async (entry) =>
+              [
+                ((await entry.textContent()) ?? "").split(" ")[0] ?? "",
+                await entry.locator("rect").getAttribute("fill"),
+              ] as const,
+          ),
+        ),
+      );
+    };
+    await chat("xai/grok-4.7", key.key);
+    const one = await coloursOn(`keys/${key.id}`, 1);
+    // By their names alone, this one and the model before have one colour.
+    const others = ["anthropic/claude-opus-5.5", "zhipu/glm-5.2"];
+    for (const model of others) await chat(model, desk.gateway.key);
+    for (const path of ["overview", `accounts/${account}`, `keys/${key.id}`])
+      expect((await coloursOn(path, one.size)).get("xai/grok-4.7")).toBe(one.get("xai/grok-4.7") ?? "");
+  });
 
   desk.story("closer: dragging over a chart makes its part the range of the page", async ({ page }) => {
     await things();

@@ -180,6 +180,7 @@ describeInLooks("a list", (next) => {
       const heads = (): Promise<readonly string[]> => page.getByRole("columnheader").allTextContents();
       const fits = () =>
         until(async () => (await page.evaluate(IS_FITTING)) === true, "a table without a sideways scroll");
+      // A phone has cards, without heads.
       await page.setViewportSize({ width: 1440, height: 900 });
       await go(page, "requests");
       await shown(page, `${PAGE} requests shown`);

@@ -43,6 +43,27 @@ describeInLooks(
     });
 
     desk.story(
+      "the range of time has the same room for who is signed in with a key",
+      async ({ page }) => {
+        await page.goto(`${desk.gateway.url}/console/requests`);
+        const range = page.getByLabel("Range of time");
+        await range.waitFor();
+        /** Whether it is as wide as its words. */
+        const asWide = async (): Promise<boolean> =>
+          page.evaluate(`(() => {
+            const range = document.querySelector("header select");
+            const { width } = range.getBoundingClientRect();
+            range.style.flex = "none";
+            return Math.abs(range.getBoundingClientRect().width - width) < 1;
+          })()`);
+        expect(await asWide()).toBe(true);
+        await page.goto(`${desk.gateway.url}/console/models`);
+        await page.getByTitle(/^Signed in with the key/).waitFor();
+      },
+      () => desk.gateway.key,
+    );
+
+    desk.story(
       "the page Health shows what needs a look, and the rest at a click that the address keeps",
       async (opened) => {
         const { page } = opened;

@@ -14,6 +14,8 @@ interface Foldable {
 interface Folding<Part> {
   /** Columns for which there is room. */
   readonly shown: () => readonly Part[];
+  /** Those for which there is none. */
+  readonly folded: () => readonly Part[];
   /** Whether the columns that always stay have too little room: the table wraps their words then. */
   readonly isTight: () => boolean;
   /** Takes the element that scrolls where the table is too wide. */
@@ -45,6 +47,7 @@ export function useFolding<Part extends Foldable>(
     const folded = new Set(turns().slice(0, folds()));
     return columns().filter((column) => !folded.has(column));
   });
+  const folded = (): readonly Part[] => columns().filter((column) => !shown().includes(column));
   const fit = (): void => {
     if (room === undefined || isNarrow()) return;
     for (;;) {
@@ -65,5 +68,5 @@ export function useFolding<Part extends Foldable>(
     if (room.firstElementChild !== null) observer.observe(room.firstElementChild);
     onCleanup(() => observer.disconnect());
   });
-  return { shown, isTight: () => folds() > turns().length, hold: (element) => (room = element) };
+  return { shown, folded, isTight: () => folds() > turns().length, hold: (element) => (room = element) };
 }

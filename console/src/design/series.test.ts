@@ -44,3 +44,23 @@ test("values without a neighbour are points, and no others", () => {
   expect(withoutNeighbour([5])).toEqual([0]);
   expect(withoutNeighbour([null, 1, 2])).toEqual([]);
 });
+
+test("with a memory a thing keeps its colour on every page, and without its name being kept", () => {
+  const kept = new Map<string, string>();
+  const memory = {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, value: string) => void kept.set(name, value),
+  };
+  const seen = new Map<string, string>();
+  for (const page of [NAMES.slice(9), NAMES.slice(0, 3), NAMES, NAMES.slice(5, 8).toReversed()])
+    for (const [name, colour] of coloursOf(page, MOST_COLOURS, memory)) {
+      expect([name, colour]).toEqual([name, seen.get(name) ?? colour]);
+      seen.set(name, colour);
+    }
+  expect(new Set(seen.values()).size).toBe(MOST_COLOURS + 1);
+  const [first = "", second = ""] = NAMES;
+  const more = coloursOf([first, "one too many", second], MOST_COLOURS, memory);
+  expect([more.get(first), more.get(second)]).toEqual([seen.get(first), seen.get(second)]);
+  expect(new Set(more.values()).size).toBe(4);
+  expect([...kept.values()].join()).not.toContain("model");
+});

@@ -54,9 +54,11 @@ export function DataTable<Row>(props: TableProps<Row>) {
 }
 
 function Grid<Row>(props: TableProps<Row>) {
-  const { shown, isTight, hold } = useFolding(
+  // A list that a page derives has new rows at each call, and none of them would be drawn already.
+  const rows = createMemo(() => props.rows);
+  const { shown, folded, isTight, hold } = useFolding(
     () => props.columns,
-    () => props.rows,
+    rows,
     () => props.ordering?.by,
   );
   return (
@@ -68,14 +70,22 @@ function Grid<Row>(props: TableProps<Row>) {
           props.dense === true && styles.dense,
           isTight() && styles.tight,
         )}
-        aria-rowcount={props.rows.length + 1}
+        aria-rowcount={rows().length + 1}
       >
+        <Show when={folded().length > 0}>
+          <caption class={styles.folded}>
+            Not shown for lack of room:{" "}
+            {folded()
+              .map(({ title }) => title)
+              .join(" · ")}
+          </caption>
+        </Show>
         <thead>
           <tr>
             <For each={shown()}>{(column) => <HeadCell column={column} ordering={props.ordering} />}</For>
           </tr>
         </thead>
-        <Body rows={props.rows} columns={shown()} />
+        <Body rows={rows()} columns={shown()} />
       </table>
     </div>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { counted, delta, duration, seconds } from "./numbers.ts";
+import { axisDuration, counted, delta, duration, seconds } from "./numbers.ts";
 
 test("one of something is one, and any other number are many", () => {
   expect([0, 1, 2, 1_204].map((value) => counted(value, "key"))).toEqual([
@@ -35,4 +35,15 @@ test("a duration has the two units that matter, without one that is nothing", ()
 
 test("seconds of a column have the same decimals", () => {
   expect([1, 14_103, 185_000, 1_000_000].map(seconds)).toEqual(["0.001", "14.103", "185.000", "1,000.000"]);
+});
+
+test("a label of an axis has no more digits than its step", () => {
+  expect([0, 500, 2_500, 5_000, 20_000, 300_000].map(axisDuration)).toEqual([
+    "0",
+    "500 ms",
+    "2.5 s",
+    "5 s",
+    "20 s",
+    "5 min",
+  ]);
 });

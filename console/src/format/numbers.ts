@@ -54,6 +54,13 @@ export function duration(ms: number): string {
   return parts[1] === 0 ? String(parts[0]) : parts.join(" ");
 }
 
+/** Milliseconds on an axis, with the digits of its steps alone: `0`, `500 ms`, `2.5 s`, `5 min`. */
+export function axisDuration(ms: number): string {
+  if (ms === 0) return "0";
+  if (ms < 1_000) return `${grouped(ms)} ms`;
+  return ms < 60_000 ? `${grouped(ms / 1_000)} s` : duration(ms);
+}
+
 /** Milliseconds as seconds, for a column that names the unit: `0.085`, `185.000`. */
 export function seconds(ms: number): string {
   return precise.format(ms / 1_000);

@@ -138,6 +138,15 @@ export function OwnerFilters(props: {
   );
 }
 
+/** The name of a key, cut where it is long, or the end of its id; its tooltip has all of both. */
+export function OwnerName(props: { readonly id: string; readonly name: string | undefined }) {
+  return (
+    <span class={ui.name} title={props.name === undefined ? props.id : `${props.name} · ${props.id}`}>
+      {props.name ?? shortId(props.id)}
+    </span>
+  );
+}
+
 /** A value in a word; its sentence is the tooltip. */
 export function WordBadge(props: { readonly words: Words }) {
   return (
@@ -195,7 +204,7 @@ export function NamedLink(props: {
       }
     >
       {(name) => (
-        <RowLink to={props.to} id={props.id} title={props.id}>
+        <RowLink to={props.to} id={props.id} class={ui.name} title={`${name()} · ${props.id}`}>
           {name()}
         </RowLink>
       )}

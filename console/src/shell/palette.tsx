@@ -1,6 +1,6 @@
 import { Dialog } from "@kobalte/core/dialog";
 import { useNavigate } from "@tanstack/solid-router";
-import { createEffect, createSignal, For, onCleanup, onMount } from "solid-js";
+import { createEffect, createSignal, For, onCleanup, onMount, Show } from "solid-js";
 import { returnFocus } from "../design/focus.ts";
 import ui from "../design/ui.module.css";
 import styles from "./shell.module.css";
@@ -91,6 +91,11 @@ export function Palette(props: {
                 )}
               </For>
             </div>
+            <Show when={found().length === 0}>
+              <p class={styles.paletteNone} role="status">
+                No page, model or id is called that.
+              </p>
+            </Show>
           </Dialog.Content>
         </div>
       </Dialog.Portal>

@@ -193,7 +193,12 @@ function columnsOf(
       order: "name",
       cell: (account) => (
         <span class={styles.named}>
-          <RowLink to="/accounts/$id" id={account.id} title={account.id}>
+          <RowLink
+            to="/accounts/$id"
+            id={account.id}
+            class={ui.name}
+            title={`${account.name} · ${account.id}`}
+          >
             {account.name}
           </RowLink>
           <Show when={account.status === "closed"}>

@@ -157,7 +157,7 @@ function columnsOf(
       order: "name",
       cell: (key) => (
         <span class={styles.named}>
-          <RowLink to="/keys/$id" id={key.id} title={key.id}>
+          <RowLink to="/keys/$id" id={key.id} class={ui.name} title={`${key.name} · ${key.id}`}>
             {key.name}
           </RowLink>
           <code class={ui.soft}>{key.hint}</code>

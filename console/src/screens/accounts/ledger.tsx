@@ -44,8 +44,11 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   },
   {
     title: "Reason",
-    cell: (entry) =>
-      entry.kind === "settle" ? wordsOf(OUTCOME_WORDS, entry.reason ?? "").name : entry.reason,
+    cell: (entry) => (
+      <span class={styles.reason}>
+        {entry.kind === "settle" ? wordsOf(OUTCOME_WORDS, entry.reason ?? "").name : entry.reason}
+      </span>
+    ),
     text: ({ reason }) => reason,
   },
   {

@@ -142,7 +142,9 @@ export function Models() {
         </Loaded>
       </Panel>
       <p class={ui.hint} role="status">
-        {count(shown().length)} of {counted(all().length, "model")}.
+        <Show when={models.data}>
+          {count(shown().length)} of {counted(all().length, "model")}.
+        </Show>
         <Show when={prices.isError}> The prices cannot be read now.</Show>
       </p>
     </Page>

@@ -6,7 +6,7 @@ import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { classes } from "../../design/classes.ts";
 import { axisCredits, credits } from "../../format/money.ts";
-import { compact, duration } from "../../format/numbers.ts";
+import { axisDuration, compact, duration } from "../../format/numbers.ts";
 import type { Step, TimeRange } from "../../shell/range.ts";
 import { colouredModels, groupSeries, lineOf, stepsOf, wholeSteps } from "./charts.ts";
 import styles from "./overview.module.css";
@@ -91,7 +91,14 @@ export function LatencyChart(props: ChartProps) {
     ];
   });
   return (
-    <ChartPanel {...props} title="Latency" of={usage} series={series()} format={duration}>
+    <ChartPanel
+      {...props}
+      title="Latency"
+      of={usage}
+      series={series()}
+      format={duration}
+      axisFormat={axisDuration}
+    >
       The chart shows how long answers took, and their first tokens.
     </ChartPanel>
   );

@@ -22,8 +22,8 @@ export interface Point {
 }
 
 /**
- * Gives series of models their colours. `points` are of all models that were used in the range, so that each has one colour
- * in all charts of a page, whichever of them a chart shows.
+ * Gives series of models their colours, which the browser keeps, so that each has one on all pages. `points` are of all models
+ * that were used in the range: beyond the colours that there are each still has one in all charts of a page.
  */
 export function colouredModels(
   series: readonly Series[],
@@ -32,6 +32,7 @@ export function colouredModels(
   const colours = coloursOf(
     points.map(({ group }) => nameOf(group)),
     MOST_COLOURS,
+    localStorage,
   );
   return series.map((one) => ({ ...one, colour: colours.get(one.name) ?? "" }));
 }

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/solid-query";
 import { Link, useNavigate, useRouter } from "@tanstack/solid-router";
-import { createEffect, Match, Show, Switch } from "solid-js";
+import { createEffect, Show } from "solid-js";
 import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Columns, Page } from "../../design/layout.tsx";
@@ -51,29 +51,29 @@ export function Overview() {
         </>
       }
     >
-      <Switch>
-        <Match when={failure()}>
-          {(error) => (
-            <Failure error={error()} retry={() => void queries.refetchQueries({ type: "active" })} />
-          )}
-        </Match>
-        <Match when={failure() === undefined}>
-          <OverviewFigures range={range()} usage={figures} />
-          <Columns>
-            <SpendChart range={range()} step={step()} zoom={zoom} />
-            <RequestsChart range={range()} step={step()} zoom={zoom} />
-            <LatencyChart range={range()} step={step()} zoom={zoom} />
-            <TroubleChart range={range()} step={step()} zoom={zoom} />
-            <TasksPanel range={range()} />
-            <RoutesPanel />
-          </Columns>
-          <div class={styles.thirds}>
-            <TopPanel title="Top models" range={range()} by="model" />
-            <TopPanel title="Top accounts" range={range()} by="account" />
-            <TopPanel title="Top keys" range={range()} by="key" />
-          </div>
-        </Match>
-      </Switch>
+      <Show
+        when={failure()}
+        fallback={
+          <>
+            <OverviewFigures range={range()} usage={figures} />
+            <Columns>
+              <SpendChart range={range()} step={step()} zoom={zoom} />
+              <RequestsChart range={range()} step={step()} zoom={zoom} />
+              <LatencyChart range={range()} step={step()} zoom={zoom} />
+              <TroubleChart range={range()} step={step()} zoom={zoom} />
+              <TasksPanel range={range()} />
+              <RoutesPanel />
+            </Columns>
+            <div class={styles.thirds}>
+              <TopPanel title="Top models" range={range()} by="model" />
+              <TopPanel title="Top accounts" range={range()} by="account" />
+              <TopPanel title="Top keys" range={range()} by="key" />
+            </div>
+          </>
+        }
+      >
+        {(error) => <Failure error={error()} retry={() => void queries.refetchQueries({ type: "active" })} />}
+      </Show>
     </Page>
   );
 }

@@ -11,7 +11,6 @@ import { Money, Time } from "../../design/values.tsx";
 import { count, seconds } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import styles from "../../lists/lists.module.css";
-import { shortId } from "../../lists/ids.ts";
 import { useChoices, useIsOperator, useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
 import {
@@ -23,6 +22,7 @@ import {
   Rows,
   TextFilter,
   WordBadge,
+  OwnerName,
 } from "../../lists/parts.tsx";
 import type { REQUESTS_SEARCH } from "../../lists/search.ts";
 import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
@@ -196,7 +196,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     {
       title: "Key",
       fold: 3,
-      cell: (row) => <span title={row.key_id}>{nameOf(row.key_id) ?? shortId(row.key_id)}</span>,
+      cell: ({ key_id }) => <OwnerName id={key_id} name={nameOf(key_id)} />,
       text: ({ key_id }) => key_id,
     },
     {

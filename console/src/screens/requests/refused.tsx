@@ -14,7 +14,6 @@ import { Time } from "../../design/values.tsx";
 import { count } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import styles from "../../lists/lists.module.css";
-import { shortId } from "../../lists/ids.ts";
 import { useChoices, useNames } from "../../lists/names.ts";
 import {
   ChoiceFilter,
@@ -25,6 +24,7 @@ import {
   Rows,
   TextFilter,
   WordBadge,
+  OwnerName,
 } from "../../lists/parts.tsx";
 import type { REQUESTS_SEARCH } from "../../lists/search.ts";
 import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
@@ -258,7 +258,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       fold: 2,
       cell: (row) => (
         <Show when={row.key_id} fallback="–">
-          {(id) => <span title={id()}>{nameOf(id()) ?? shortId(id())}</span>}
+          {(id) => <OwnerName id={id()} name={nameOf(id())} />}
         </Show>
       ),
       text: ({ key_id }) => key_id,

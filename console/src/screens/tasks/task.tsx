@@ -163,6 +163,7 @@ function States(props: { readonly task: TaskDetail }) {
 
 function Details(props: { readonly task: TaskDetail }) {
   const task = () => props.task;
+  const isOver = (): boolean => task().ended_at !== null;
   return (
     <Facts>
       <Fact name="Model">
@@ -170,17 +171,14 @@ function Details(props: { readonly task: TaskDetail }) {
           {task().model}
         </Link>
       </Fact>
-      <Fact name="Provider">{task().provider ?? "Not begun yet"}</Fact>
+      <Fact name="Provider">{task().provider ?? (isOver() ? "None" : "Not begun yet")}</Fact>
       <Fact name="Job at the provider">
-        <Show when={task().job} fallback="None yet">
+        <Show when={task().job} fallback={isOver() ? "None" : "None yet"}>
           {(id) => <CopyableId id={id()} what="job id" />}
         </Show>
       </Fact>
       <Fact name="Request">
-        <Show
-          when={task().ended_at !== null}
-          fallback={<CopyableId id={task().request_id} what="request id" />}
-        >
+        <Show when={isOver()} fallback={<CopyableId id={task().request_id} what="request id" />}>
           <Link to="/requests/$id" params={{ id: task().request_id }}>
             <code>{task().request_id}</code>
           </Link>

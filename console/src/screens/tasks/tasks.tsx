@@ -12,7 +12,6 @@ import { read } from "../../api/client.ts";
 import { seconds } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import styles from "../../lists/lists.module.css";
-import { shortId } from "../../lists/ids.ts";
 import { useChoices, useIsOperator, useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
 import {
@@ -24,6 +23,7 @@ import {
   Rows,
   TextFilter,
   WordBadge,
+  OwnerName,
 } from "../../lists/parts.tsx";
 import type { TASKS_SEARCH } from "../../lists/search.ts";
 import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
@@ -206,7 +206,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     {
       title: "Key",
       fold: 4,
-      cell: (row) => <span title={row.key_id}>{nameOf(row.key_id) ?? shortId(row.key_id)}</span>,
+      cell: ({ key_id }) => <OwnerName id={key_id} name={nameOf(key_id)} />,
       text: ({ key_id }) => key_id,
     },
     {

@@ -119,7 +119,9 @@ function KeyForm(props: {
               )}
             </For>
             <Show when={props.keys.length > MOST_NAMED}>
-              <Link to="/accounts">and more</Link>
+              <Link to="/accounts" search={{ tab: "keys" }}>
+                and more
+              </Link>
             </Show>
           </p>
         </Show>

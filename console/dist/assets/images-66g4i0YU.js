@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-DtF1CHLH.js";import{t}from"./media-PJrzCU8q.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -66,6 +66,22 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
     expect((await usage()).data).toEqual(before.data);
   });
 
+  test("tells how many requests took how long, where that is asked for", async () => {
+    bank.double.handle(async () => {
+      await clock.advance(300);
+      return chatAnswer();
+    });
+    await ask();
+    await ask();
+    expect((await usage("?spread=true")).data).toMatchObject([
+      { requests: 2, latency_spread: [{ below_ms: 512, requests: 2 }] },
+    ]);
+    expect((await usage("?spread=true&durations=false")).data).toMatchObject([{ latency_spread: [] }]);
+    expect((await usage("?spread=true&group_by=model&interval=all")).data).toMatchObject([
+      { group: BOTH, latency_spread: [{ below_ms: 512, requests: 2 }] },
+    ]);
+  });
+
   test("is told by every name, and for one of each", async () => {
     await ask();
     await ask(UNIT);

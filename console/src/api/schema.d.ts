@@ -7378,6 +7378,7 @@ export interface operations {
                 provider?: string;
                 outcome?: "completed" | "cancelled" | "client_gone" | "process_died" | "expired" | "unwritten" | "unfinished_upstream" | "invalid_request_error" | "content_moderation" | "input_too_large" | "auth_error" | "insufficient_credits" | "permission_error" | "not_found_error" | "method_not_allowed" | "conflict_error" | "unsupported_encoding" | "rate_limit_error" | "internal_error" | "upstream_error" | "overloaded_error" | "timeout_error" | "generation_error";
                 durations?: boolean;
+                spread?: boolean;
             };
             header?: never;
             path?: never;
@@ -7436,6 +7437,11 @@ export interface operations {
                                 p95: number;
                                 p99: number;
                             } | null;
+                            /** @description How many of those that completed took less than that, and not less than the half of it; where `spread` is true */
+                            latency_spread?: {
+                                below_ms: number;
+                                requests: number;
+                            }[];
                         }[];
                     };
                 };

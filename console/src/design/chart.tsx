@@ -1,8 +1,9 @@
-import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount } from "solid-js";
+import { createEffect, createMemo, createSignal, For, on, onCleanup, onMount, Show } from "solid-js";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { axisTime, exactTime } from "../format/times.ts";
 import styles from "./chart.module.css";
+import { drawHeat, type Heat, heatRange, heatSplits } from "./heat.ts";
 import { coloursOf, withoutNeighbour } from "./series.ts";
 
 /** A line of a chart: a value for each time, `null` where there is none. */
@@ -25,6 +26,8 @@ export function TimeChart(props: {
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly stacked?: boolean;
+  /** What is drawn behind the lines, and what its cells count; the axis of the values is logarithmic then. */
+  readonly heat?: { readonly cells: Heat; readonly of: string };
   readonly format: (value: number) => string;
   /** How the axis says a value, where that may be a fraction; absent: values are whole, and so are the axis's steps. */
   readonly axisFormat?: (value: number) => string;
@@ -38,6 +41,10 @@ export function TimeChart(props: {
     );
     return props.series.map(({ name, colour }) => colour ?? byName.get(name) ?? "");
   });
+  const data = (): uPlot.AlignedData =>
+    props.heat === undefined
+      ? dataOf(props.times, props.series, props.stacked === true)
+      : dataOf(props.times, props.series.map(aboveZero), false);
   const draw = (): uPlot => {
     const style = getComputedStyle(document.documentElement);
     const token = (name: string): string => resolveColour(style.getPropertyValue(name));
@@ -58,7 +65,7 @@ export function TimeChart(props: {
           },
           drag: { x: props.onZoom !== undefined, setScale: false },
         },
-        scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.05 : 1] } },
+        scales: { y: scaleOf(() => props.heat?.cells) },
         axes: [
           {
             ...axis,
@@ -71,6 +78,13 @@ export function TimeChart(props: {
             ...axis,
             grid,
             ...(props.axisFormat === undefined ? { incrs: WHOLE_STEPS } : {}),
+            ...(props.heat === undefined
+              ? {}
+              : {
+                  splits: (_: uPlot, __: number, from: number, to: number) => heatSplits(from, to),
+                  // The library would leave most values of a logarithmic axis out.
+                  filter: (_: uPlot, splits: number[]) => splits,
+                }),
             gap: 8,
             size: (_, labels) => axisWidth(labels),
             values: (_, ticks) => ticks.map(props.axisFormat ?? props.format),
@@ -95,6 +109,7 @@ export function TimeChart(props: {
         ],
         ...(props.stacked === true ? { bands: bandsOf(props.series.length) } : {}),
         hooks: {
+          drawClear: [(plot) => drawHeat(plot, props.heat?.cells ?? [], token(HEAT_COLOUR))],
           setCursor: [(plot) => setShown(plot.cursor.idx ?? null)],
           setSelect: [
             (plot) => {
@@ -106,7 +121,7 @@ export function TimeChart(props: {
           ],
         },
       },
-      dataOf(props.times, props.series, props.stacked === true),
+      data(),
       place,
     );
   };
@@ -126,13 +141,7 @@ export function TimeChart(props: {
       }),
     );
     // New values of the same series keep the plot, and with it the cursor.
-    createEffect(
-      on(
-        () => dataOf(props.times, props.series, props.stacked === true),
-        (data) => plot?.setData(data),
-        { defer: true },
-      ),
-    );
+    createEffect(on(data, (next) => plot?.setData(next), { defer: true }));
     const resized = new ResizeObserver(() => plot?.setSize({ width: place.clientWidth, height: HEIGHT }));
     resized.observe(place);
     onCleanup(() => {
@@ -160,9 +169,33 @@ export function TimeChart(props: {
             </span>
           )}
         </For>
+        <Show when={props.heat}>
+          {(heat) => (
+            <span class={styles.key}>
+              <svg viewBox="0 0 10 10" aria-hidden="true">
+                <rect width="10" height="10" rx="2" fill={`var(${HEAT_COLOUR})`} opacity="0.4" />
+              </svg>
+              {heat().of}, the denser the more
+            </span>
+          )}
+        </Show>
       </figcaption>
     </figure>
   );
+}
+
+const HEAT_COLOUR = "--series-1";
+
+/** From nothing to a little above the most; logarithmic where there is heat. */
+function scaleOf(heat: () => Heat | undefined): uPlot.Scale {
+  return heat() === undefined
+    ? { range: (_, __, most) => [0, most > 0 ? most * 1.05 : 1] }
+    : { distr: 3, log: 2, range: (_, least, most) => heatRange(heat() ?? [], least, most) };
+}
+
+/** A logarithmic axis has no zero. */
+function aboveZero(series: Series): Series {
+  return { ...series, values: series.values.map((value) => (value === null ? null : Math.max(1, value))) };
 }
 
 /** 1, 2, 5, 10, 20, and so on. */

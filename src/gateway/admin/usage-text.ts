@@ -1,23 +1,28 @@
 import { creditsText } from "../../core/money/credits.ts";
-import { type Histogram, quantiles } from "../../ledger/usage/histogram.ts";
+import { doublings, type Histogram, quantiles } from "../../ledger/usage/histogram.ts";
 import type { UsageGroup, UsageQuery } from "../../ledger/usage/read-usage.ts";
 
 /** Which usage is asked for, and how it is shown. */
 export interface ShownUsage extends UsageQuery {
   /** What the operator owes providers is told as nothing. */
   readonly hidesCost: boolean;
+  /** Whether it is told how many requests took how long. */
+  readonly hasSpread: boolean;
 }
 
 /** Usage as the admin interface shows it, as JSON: sums of credits have all their digits. */
 export function usageText(query: ShownUsage, groups: readonly UsageGroup[]): string {
-  const { fromMs, toMs, interval, groupBy, hidesCost } = query;
+  const { fromMs, toMs, interval, groupBy } = query;
   const asked = { from: fromMs / 1000, to: toMs / 1000, interval, group_by: groupBy };
-  const data = groups.map((group) => groupText(group, hidesCost));
+  const data = groups.map((group) => groupText(group, query));
   return `${JSON.stringify(asked).slice(0, -1)},"data":[${data.join(",")}]}`;
 }
 
 /** Written by hand: there may be many thousands of them. */
-function groupText({ timeMs, group, measures }: UsageGroup, hidesCost: boolean): string {
+function groupText(
+  { timeMs, group, measures }: UsageGroup,
+  { hidesCost, hasSpread }: Pick<ShownUsage, "hidesCost" | "hasSpread">,
+): string {
   const { requests, failed, inputTokens, outputTokens, cacheReadTokens, images, seconds } = measures;
   const { credit, latency, firstByte } = measures;
   const [cost, creditWithCost] = hidesCost ? [0n, 0n] : [measures.cost, measures.creditWithCost];
@@ -26,7 +31,14 @@ function groupText({ timeMs, group, measures }: UsageGroup, hidesCost: boolean):
     `,"input_tokens":${inputTokens},"output_tokens":${outputTokens},"cache_read_tokens":${cacheReadTokens}` +
     `,"images":${images},"seconds":${seconds},"credit":${creditsText(credit)},"cost":${creditsText(cost)}` +
     `,"credit_with_cost":${creditsText(creditWithCost)}` +
-    `,"latency_ms":${durationsText(latency)},"first_byte_ms":${durationsText(firstByte)}}`
+    `,"latency_ms":${durationsText(latency)},"first_byte_ms":${durationsText(firstByte)}` +
+    (hasSpread ? `,"latency_spread":${spreadText(latency)}}` : "}")
+  );
+}
+
+function spreadText(histogram: Histogram): string {
+  return JSON.stringify(
+    doublings(histogram).map(({ belowMs, count }) => ({ below_ms: belowMs, requests: count })),
   );
 }
 

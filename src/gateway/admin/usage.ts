@@ -16,6 +16,8 @@ export interface UsageRequest extends TimeRange {
   readonly filter: Named;
   /** Whether percentiles are asked for. */
   readonly hasDurations?: boolean;
+  /** Whether it is asked for how many requests took how long; without percentiles there is none. */
+  readonly hasSpread?: boolean;
   /** Whether what the operator owes providers is left out. */
   readonly hidesCost?: boolean;
 }
@@ -31,10 +33,9 @@ export interface UsageParts extends FilterParts {
 const MAX_HOURS_MS = 100 * DAY_MS;
 
 /** The usage of paid requests, as JSON. */
-export async function usageOf(
-  parts: UsageParts,
-  { fromMs: from, toMs: to, interval, groupBy, filter, hasDurations = true, hidesCost = false }: UsageRequest,
-): Promise<Uint8Array> {
+export async function usageOf(parts: UsageParts, request: UsageRequest): Promise<Uint8Array> {
+  const { fromMs: from, toMs: to, interval, groupBy, filter } = request;
+  const { hasDurations = true, hasSpread = false, hidesCost = false } = request;
   const { read, thread, clock } = parts;
   const toMs = to ?? clock.nowMs();
   // From the beginning of an hour, which is all in one row.
@@ -56,6 +57,7 @@ export async function usageOf(
         interval,
         groupBy,
         hasDurations,
+        hasSpread,
         hidesCost,
         filter: {
           ...names,

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import {
   addHistogram,
+  doublings,
   type Histogram,
   histogramText,
   observe,
@@ -30,6 +31,18 @@ test("percentiles are those of the ordered durations", () => {
   expect(quantiles(of(1_000), [0.5, 0.99])).toEqual(
     quantiles(of(1_000, 1_000, 1_000), [0.5, 0.99]) as number[],
   );
+});
+
+test("doublings have each duration once, and say which they have", () => {
+  expect(doublings(of(0, 0.5, 1, 1.9, 2, 3.9, 4, 300, 511, 512, 512))).toEqual([
+    { belowMs: 1, count: 2 },
+    { belowMs: 2, count: 2 },
+    { belowMs: 4, count: 2 },
+    { belowMs: 8, count: 1 },
+    { belowMs: 512, count: 2 },
+    { belowMs: 1024, count: 2 },
+  ]);
+  expect(doublings([])).toEqual([]);
 });
 
 test("without a duration there is no percentile, and none is below zero", () => {

@@ -34,6 +34,19 @@ export function quantiles(histogram: Histogram, shares: readonly number[]): read
   return found;
 }
 
+/** How many durations were below so many milliseconds and not below the half of that. */
+export interface Doubling {
+  readonly belowMs: number;
+  readonly count: number;
+}
+
+/** The counts by doublings of the duration, from 1 ms on, the shortest first; those that have none are left out. */
+export function doublings(histogram: Histogram): readonly Doubling[] {
+  const counts: number[] = [];
+  for (const [bucket, count] of histogram.entries()) addTo(counts, Math.ceil(bucket / PER_DOUBLING), count);
+  return counts.flatMap((count, power) => (count === 0 ? [] : [{ belowMs: 2 ** power, count }]));
+}
+
 /** The buckets that have any, each with its count behind it, as JSON. */
 export function histogramText(histogram: Histogram): string {
   const pairs: number[] = [];

@@ -1,6 +1,7 @@
 import { createMemo, type JSX, Show } from "solid-js";
 import { useQuery } from "../../api/query.ts";
 import { type Series, TimeChart } from "../../design/chart.tsx";
+import type { Heat } from "../../design/heat.ts";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
@@ -90,12 +91,21 @@ export function LatencyChart(props: ChartProps) {
       },
     ];
   });
+  const heat = createMemo((): Heat => {
+    const rows = new Map(
+      (usage.data?.data ?? []).map(({ time, latency_spread = [] }) => [time, latency_spread]),
+    );
+    return times().map((time) =>
+      (rows.get(time) ?? []).map(({ below_ms, requests }) => ({ below: below_ms, count: requests })),
+    );
+  });
   return (
     <ChartPanel
       {...props}
       title="Latency"
       of={usage}
       series={series()}
+      heat={{ cells: heat(), of: "completed requests" }}
       format={duration}
       axisFormat={axisDuration}
     >
@@ -134,7 +144,10 @@ export function TroubleChart(props: ChartProps) {
 function usageByStep({ range, step, whose }: ChartProps, by: "model" | "none") {
   const query = { ...wholeSteps(range, step), ...whose, interval: step, group_by: by };
   // Latency is drawn of all models together.
-  return usageQuery(by === "model" ? { ...query, durations: false } : query, CHART_MS[step]);
+  return usageQuery(
+    { ...query, ...(by === "model" ? { durations: false } : { spread: true }) },
+    CHART_MS[step],
+  );
 }
 
 function ChartPanel(
@@ -143,6 +156,7 @@ function ChartPanel(
     readonly of: Parameters<typeof Loaded>[0]["of"];
     readonly series: readonly Series[];
     readonly isStacked?: boolean;
+    readonly heat?: { readonly cells: Heat; readonly of: string };
     readonly format: (value: number) => string;
     readonly axisFormat?: (value: number) => string;
     readonly children: JSX.Element;
@@ -170,6 +184,7 @@ function ChartPanel(
               series={props.series}
               stacked={props.isStacked === true}
               format={props.format}
+              {...(props.heat === undefined ? {} : { heat: props.heat })}
               {...(props.axisFormat === undefined ? {} : { axisFormat: props.axisFormat })}
               onZoom={props.zoom}
             />

@@ -21,6 +21,8 @@ export interface Usage {
   readonly credit_with_cost: number;
   readonly latency_ms: Percentiles | null;
   readonly first_byte_ms: Percentiles | null;
+  /** How many of those that completed took less than that, and not less than its half; absent: not asked for. */
+  readonly latency_spread?: readonly { readonly below_ms: number; readonly requests: number }[];
 }
 
 /** Whose usage is asked for; absent: all. */
@@ -37,5 +39,7 @@ export interface UsageQuery extends UsageOf {
   readonly interval: "hour" | "day" | "all";
   /** Whether percentiles are worked out; absent: they are. */
   readonly durations?: boolean;
+  /** Whether it is told how many took how long; absent: it is not. */
+  readonly spread?: boolean;
   readonly group_by: "model" | "key" | "account" | "provider" | "route" | "outcome" | "none";
 }

@@ -38,6 +38,12 @@ const UsageSchema = Type.Object(
       description:
         "From their admission to the first byte of an answer, within 4.5 %; null for none, and where `durations` is false",
     }),
+    latency_spread: Type.Optional(
+      Type.Array(Type.Object({ below_ms: Type.Integer(), requests: Type.Integer() }), {
+        description:
+          "How many of those that completed took less than that, and not less than the half of it; where `spread` is true",
+      }),
+    ),
   },
   { title: "Usage" },
 );
@@ -64,6 +70,10 @@ export const usageRoute: Route = {
       default: true,
       description: "Whether percentiles are worked out: a year by model is faster without",
     }),
+    spread: Type.Boolean({
+      default: false,
+      description: "Whether it is told how many requests took how long; empty where `durations` is false",
+    }),
   },
   answers: {
     200: {
@@ -86,6 +96,7 @@ export const usageRoute: Route = {
       groupBy: wordOf(query, "group_by", GROUPINGS) ?? "none",
       filter: textsOf(query, FILTERS),
       hasDurations: flagOf(query, "durations", true),
+      hasSpread: flagOf(query, "spread", false),
     });
     return respondWhole(context, usage);
   },

@@ -96,7 +96,7 @@ export function wasHeard({ status }: MediaHttpAnswer): boolean {
 }
 
 /** Whether the answer is a good one. */
-export function isGood({ status }: MediaHttpAnswer): boolean {
+export function isGood({ status }: Pick<MediaHttpAnswer, "status">): boolean {
   return status >= 200 && status < 300;
 }
 

@@ -4,7 +4,7 @@ import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts
 import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream, chatStreamAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import { longContentLength, resetAt } from "../upstream/faults.ts";
+import { longContentLength, resetAt, stallAt } from "../upstream/faults.ts";
 
 // A model with two routes, of which the first has two credentials: which failure is answered by which other way, what is
 // charged for it, and when nothing is sent again.
@@ -328,6 +328,21 @@ describe("bounds of retrying", () => {
     expect(clock.steadyMs() - askedMs).toBeGreaterThanOrEqual(2_000);
     expect(calls()).toEqual(["second-1", "second-1"]);
   });
+
+  for (const stream of [false, true])
+    test(`a refusal that does not end is one by its status, after five seconds (${stream ? "streamed" : "plain"})`, async () => {
+      first.handle(() => stallAt(jsonAnswer(503, { error: { message: "no" } }), 10));
+      second.handle(() => (stream ? GOOD_STREAM : GOOD));
+      const askedMs = clock.steadyMs();
+      let response: Response | undefined;
+      const asked = gateway.chat({ ...BODY, stream }).then((answer) => (response = answer));
+      for (; response === undefined; await Bun.sleep(20)) await clock.advance(500);
+      const text = await (await asked).text();
+      expect([response.status, text.includes("Hello.")]).toEqual([200, true]);
+      // Two credentials of the first server come before the second one.
+      expect(clock.steadyMs() - askedMs).toBeLessThan(30_000);
+      expect(calls()).toEqual(["first-1", "first-2", "second-1"]);
+    });
 
   test("a client that leaves in such a pause pays nothing: nobody was working for it", async () => {
     second.handle(() => jsonAnswer(429, {}, { headers: [["retry-after", "2"]] }));

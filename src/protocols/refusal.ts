@@ -61,6 +61,8 @@ export class RefusalCause extends Error {
   readonly fault: OperatorFault | undefined;
   /** The pause that it asks for, from 1 to 60 seconds. */
   readonly retryAfterSec: number | undefined;
+  /** Whether the request alone is more than the credential may use in a minute, whatever others use. */
+  readonly beyondLimit: boolean;
   /** Whether it refuses what earlier answers of the conversation were signed or sealed with. */
   readonly aboutSignatures: boolean;
 
@@ -70,10 +72,14 @@ export class RefusalCause extends Error {
     this.status = status === 0 && codes.some(isIn(LIMITED)) ? 429 : status;
     this.fault = isOperatorFault(meaning) ? meaning : undefined;
     this.retryAfterSec = retryAfterSec;
+    this.beyondLimit = this.status === 429 && BEYOND_LIMIT.test(message);
     this.aboutSignatures =
       status === 400 && (codes.includes("invalid_encrypted_content") || SIGNATURES.test(message));
   }
 }
+
+/** OpenAI's sentence about a limit of tokens, which has the code and the status of one that is used up. */
+const BEYOND_LIMIT = /^request too large for /i;
 
 /** Sentences about signatures, of Anthropic (two), Gemini (two) and Vertex, each from its start or behind a path. */
 const SIGNATURES =

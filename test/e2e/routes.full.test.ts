@@ -329,6 +329,17 @@ describe("bounds of retrying", () => {
     expect(calls()).toEqual(["second-1", "second-1"]);
   });
 
+  test("a request that is too large for a credential's limit goes to another, and keeps nobody else from it", async () => {
+    const error = { message: "Request too large for up-1 on tokens per min (TPM): Limit 1, Requested 30." };
+    first.handle((request) =>
+      request.header("authorization") === "Bearer sk-first-1" ? jsonAnswer(429, { error }) : GOOD,
+    );
+    expect((await gateway.chat(BODY)).status).toBe(200);
+    expect(calls()).toEqual(["first-1", "first-2"]);
+    const { json } = await gateway.admin("GET", "/routes?model=t/model");
+    expect(json.data.map(({ state }: Json) => state)).toEqual(["healthy", "healthy", "healthy"]);
+  });
+
   for (const stream of [false, true])
     test(`a refusal that does not end is one by its status, after five seconds (${stream ? "streamed" : "plain"})`, async () => {
       first.handle(() => stallAt(jsonAnswer(503, { error: { message: "no" } }), 10));

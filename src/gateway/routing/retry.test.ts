@@ -231,7 +231,9 @@ const ROWS: readonly Row[] = [
     ...NOBODY,
   },
   ...[
-    ["a 429", refusal(429, { error: TOO_LARGE }, "20"), at(429)] as const,
+    ...[413, 429].map(
+      (status) => [`a ${status}`, refusal(status, { error: TOO_LARGE }, "20"), at(status)] as const,
+    ),
     ["an error event", said(TOO_LARGE), STREAM] as const,
   ].map(([how, error, answer]) => ({
     name: `a request that alone is more than the credential may use in a minute: ${how}`,

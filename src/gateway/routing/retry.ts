@@ -69,7 +69,7 @@ const RULES = {
   /** 408 and 425. */
   try_again: { blame: "nobody", where: "anywhere", once: true },
   rate_limited: { blame: "credential", where: "anywhere", cools: true },
-  /** 429 of a request that is too large for the credential's limit: it is not limited for others. */
+  /** A request that alone is too large for the credential's limit: it is not limited for others. */
   beyond_limit: { blame: "nobody", where: "other_credential" },
   /** 500, 503, 529, an edge that did not reach the provider's own server, and an error in place of content. */
   failed: { blame: "credential", where: "anywhere" },

@@ -340,6 +340,25 @@ describe("bounds of retrying", () => {
     expect(json.data.map(({ state }: Json) => state)).toEqual(["healthy", "healthy", "healthy"]);
   });
 
+  test("a provider that is dead for long costs nobody the answer, however seldom requests come", async () => {
+    first.handle(() => jsonAnswer(503, {}));
+    second.handle(() => GOOD);
+    const statuses: number[] = [];
+    for (let i = 0; i < 60; i += 1) {
+      statuses.push((await gateway.chat(BODY)).status);
+      await clock.advance(60_000);
+    }
+    expect(statuses).toEqual(statuses.map(() => 200));
+    // One request of ten has earned a retry, and tries whether it is back.
+    first.reset();
+    first.handle(() => GOOD);
+    for (let i = 0; i < 20; i += 1) {
+      await gateway.chat(BODY);
+      await clock.advance(60_000);
+    }
+    expect(first.requests.length).toBeGreaterThanOrEqual(10);
+  });
+
   for (const stream of [false, true])
     test(`a refusal that does not end is one by its status, after five seconds (${stream ? "streamed" : "plain"})`, async () => {
       first.handle(() => stallAt(jsonAnswer(503, { error: { message: "no" } }), 10));

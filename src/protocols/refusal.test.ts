@@ -60,6 +60,16 @@ describe("every vendor's shape of a 400 gives its sentence", () => {
   }
 });
 
+test("a request that alone is more than the credential may use in a minute is overload, without the operator's names", () => {
+  const message =
+    "Request too large for model `llama-3.1` in organization `org_01kgg5588` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 7000, please reduce your message size.";
+  for (const status of [413, 429]) {
+    const error = refuse(status, { error: { message, type: "tokens", code: "rate_limit_exceeded" } });
+    expect([error.kind as string, error.message.includes("org_")]).toEqual(["overloaded_error", false]);
+    expect((error.cause as RefusalCause).beyondLimit).toBe(true);
+  }
+});
+
 describe("what only the operator can mend is an alarm, also as a 400, and its sentence is shown to nobody", () => {
   const invalid = (message: string, code: string | null = null) => ({
     error: { message, type: "invalid_request_error", code },

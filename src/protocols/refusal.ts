@@ -61,6 +61,8 @@ export class RefusalCause extends Error {
   readonly fault: OperatorFault | undefined;
   /** The pause that it asks for, from 1 to 60 seconds. */
   readonly retryAfterSec: number | undefined;
+  /** Whether the request alone is more than the credential may use in a minute, whatever others use. */
+  readonly beyondLimit: boolean;
   /** Whether it refuses what earlier answers of the conversation were signed or sealed with. */
   readonly aboutSignatures: boolean;
 
@@ -70,10 +72,14 @@ export class RefusalCause extends Error {
     this.status = status === 0 && codes.some(isIn(LIMITED)) ? 429 : status;
     this.fault = isOperatorFault(meaning) ? meaning : undefined;
     this.retryAfterSec = retryAfterSec;
+    this.beyondLimit = meaning === "overloaded_error" && BEYOND_LIMIT.test(message);
     this.aboutSignatures =
       status === 400 && (codes.includes("invalid_encrypted_content") || SIGNATURES.test(message));
   }
 }
+
+/** Sentence of OpenAI (429) and Groq (413), with the code of a limit that is used up. It names their account. */
+const BEYOND_LIMIT = /^request too large for [^"']{1,300} on tokens per min/i;
 
 /** Sentences about signatures, of Anthropic (two), Gemini (two) and Vertex, each from its start or behind a path. */
 const SIGNATURES =
@@ -216,7 +222,11 @@ const SIGNS: readonly Signs[] = [
     },
   },
   { meaning: "invalid_request_error", statuses: [400, 422] },
-  { meaning: "overloaded_error", statuses: [429, 503, 529] },
+  {
+    meaning: "overloaded_error",
+    statuses: [429, 503, 529],
+    sentences: { at: [413, 429, 0], pattern: BEYOND_LIMIT },
+  },
   { meaning: "timeout_error", statuses: [504, 524] },
 ];
 

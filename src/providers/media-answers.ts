@@ -7,11 +7,17 @@ export interface SaidRefusal {
   readonly message: string;
   /** What the provider's own code means; absent where its status has to say it. */
   readonly reason?: MediaRefusal["reason"] | undefined;
+  /** It names a field of the request's input: a 403 or 404 is then of a file, and not of the credential or the model. */
+  readonly isOfInput?: boolean;
 }
 
 /** The refusal that an answer of any media provider is: by its own code where that is known, else by its status. */
 export function refusalOf(answer: MediaHttpAnswer, said: SaidRefusal): MediaRefusal {
-  const reason = said.reason ?? reasonOf(answer.status);
+  const byStatus =
+    said.isOfInput === true && (answer.status === 403 || answer.status === 404)
+      ? "invalid_request"
+      : reasonOf(answer.status);
+  const reason = said.reason ?? byStatus;
   const retryAfterMs = retryAfter(answer);
   return {
     reason,
@@ -90,7 +96,7 @@ export function wasHeard({ status }: MediaHttpAnswer): boolean {
 }
 
 /** Whether the answer is a good one. */
-export function isGood({ status }: MediaHttpAnswer): boolean {
+export function isGood({ status }: Pick<MediaHttpAnswer, "status">): boolean {
   return status >= 200 && status < 300;
 }
 

@@ -75,6 +75,8 @@ export async function openMediaPlace({
     settings: JSON.stringify({
       outbound: { allowed_hosts: [first, second].map(({ files }) => new URL(files.url).host) },
       tasks: { lease_seconds: 3600 },
+      // A busy machine takes a quarter of a second, five of them by this clock, until a large body is on its way.
+      ...(at === undefined ? { timeouts: { connect_seconds: 600 } } : {}),
       routing: {},
     }),
   });

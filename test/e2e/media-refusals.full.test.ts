@@ -93,6 +93,21 @@ const REFUSALS: Readonly<Record<Told, readonly Refusal[]>> = {
     { ...onJourney, name: "a wrong value", ...faults(proxySays(4)) },
     { ...onSeedance, name: "a wrong value", ...faults(arkSays(400, "InvalidParameter")) },
     { ...onFal, name: "an input that cannot be loaded", ...fails("image_load_error") },
+    {
+      ...onGpt,
+      name: "a file that may not be read",
+      ...faults(instead(403, { error: { message: "No.", param: "images[0].image_url", code: null } })),
+    },
+    {
+      ...onFal,
+      name: "a file that is not there",
+      ...faults(instead(404, { detail: [{ loc: ["body", "image_url"], msg: "No.", type: "novel" }] })),
+    },
+    {
+      ...onWave,
+      name: "a file that is not there",
+      ...faults(instead(200, { code: 1402, message: "No." })),
+    },
     { ...onWave, name: "a wrong value", ...faults(waveSays(400)) },
   ],
   input_too_large: [

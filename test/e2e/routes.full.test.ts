@@ -4,7 +4,7 @@ import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts
 import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream, chatStreamAnswer } from "../upstream/chat-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import { longContentLength, resetAt } from "../upstream/faults.ts";
+import { longContentLength, resetAt, stallAt } from "../upstream/faults.ts";
 
 // A model with two routes, of which the first has two credentials: which failure is answered by which other way, what is
 // charged for it, and when nothing is sent again.
@@ -328,6 +328,51 @@ describe("bounds of retrying", () => {
     expect(clock.steadyMs() - askedMs).toBeGreaterThanOrEqual(2_000);
     expect(calls()).toEqual(["second-1", "second-1"]);
   });
+
+  test("a request that is too large for a credential's limit goes to another, and keeps nobody else from it", async () => {
+    const error = { message: "Request too large for up-1 on tokens per min (TPM): Limit 1, Requested 30." };
+    first.handle((request) =>
+      request.header("authorization") === "Bearer sk-first-1" ? jsonAnswer(429, { error }) : GOOD,
+    );
+    expect((await gateway.chat(BODY)).status).toBe(200);
+    expect(calls()).toEqual(["first-1", "first-2"]);
+    const { json } = await gateway.admin("GET", "/routes?model=t/model");
+    expect(json.data.map(({ state }: Json) => state)).toEqual(["healthy", "healthy", "healthy"]);
+  });
+
+  test("a provider that is dead for long costs nobody the answer, however seldom requests come", async () => {
+    first.handle(() => jsonAnswer(503, {}));
+    second.handle(() => GOOD);
+    const statuses: number[] = [];
+    for (let i = 0; i < 60; i += 1) {
+      statuses.push((await gateway.chat(BODY)).status);
+      await clock.advance(60_000);
+    }
+    expect(statuses).toEqual(statuses.map(() => 200));
+    // One request of ten has earned a retry, and tries whether it is back.
+    first.reset();
+    first.handle(() => GOOD);
+    for (let i = 0; i < 20; i += 1) {
+      await gateway.chat(BODY);
+      await clock.advance(60_000);
+    }
+    expect(first.requests.length).toBeGreaterThanOrEqual(10);
+  });
+
+  for (const stream of [false, true])
+    test(`a refusal that does not end is one by its status, after five seconds (${stream ? "streamed" : "plain"})`, async () => {
+      first.handle(() => stallAt(jsonAnswer(503, { error: { message: "no" } }), 10));
+      second.handle(() => (stream ? GOOD_STREAM : GOOD));
+      const askedMs = clock.steadyMs();
+      let response: Response | undefined;
+      const asked = gateway.chat({ ...BODY, stream }).then((answer) => (response = answer));
+      for (; response === undefined; await Bun.sleep(20)) await clock.advance(500);
+      const text = await (await asked).text();
+      expect([response.status, text.includes("Hello.")]).toEqual([200, true]);
+      // Two credentials of the first server come before the second one.
+      expect(clock.steadyMs() - askedMs).toBeLessThan(30_000);
+      expect(calls()).toEqual(["first-1", "first-2", "second-1"]);
+    });
 
   test("a client that leaves in such a pause pays nothing: nobody was working for it", async () => {
     second.handle(() => jsonAnswer(429, {}, { headers: [["retry-after", "2"]] }));

@@ -117,6 +117,31 @@ describe("a request that fails", () => {
     expect((await tries.next(NOBODY, undefined, here))?.name).toBe("a/2 signed");
   });
 
+  test("goes by ways whose last call failed behind all others while no retry is left, and in their order again after", async () => {
+    const { open, routing } = waysOf(["a/1", "b/1", "c/1"], { retryBudget: 0.25 });
+    const fail = async (): Promise<void> => {
+      const tries = open();
+      await tries.first(here);
+      tries.end(refused(500), answer(500));
+    };
+    await fail();
+    expect((await open().first(here)).name).toBe("a/1 signed");
+    expect(left(routing)).toBe(10);
+    expect((await open().first(here)).name).toBe("b/1 signed");
+    for (let i = 0; i < 2; i += 1) expect((await open().first(here)).name).toBe("b/1 signed");
+    // Four requests have earned a retry.
+    expect((await open().first(here)).name).toBe("a/1 signed");
+  });
+
+  test("by the only way that there is takes it, though no retry is left and its last call failed", async () => {
+    const { open, routing } = waysOf(["a/1"]);
+    const tries = open();
+    await tries.first(here);
+    tries.end(refused(500), answer(500));
+    left(routing);
+    expect((await open().first(here)).name).toBe("a/1 signed");
+  });
+
   test("takes nothing of the budget where there is no way left", async () => {
     const { open, routing, candidates } = waysOf(["a/1"], { breakerFailures: 0 });
     for (let i = 0; i < 40; i += 1) {

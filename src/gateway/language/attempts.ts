@@ -260,7 +260,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     signal: AbortSignal,
   ): Promise<Chosen<Prepared> | number> {
     let waitMs = Infinity;
-    for (const candidate of ways) {
+    for (const candidate of this.#surestFirst(ways)) {
       const { key, bounds, failsAsAsked } = candidate.way;
       const place = failsAsAsked ? NO_PLACE : this.#routing.health.admit(key, bounds);
       if ("waitMs" in place) {
@@ -284,6 +284,17 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
       }
     }
     return waitMs;
+  }
+
+  /**
+   * In their order while a retry is left. Without one a failure would be the request's: ways by which the last call
+   * failed, half-open breakers among them, come behind all others then, and are tried once the budget has grown.
+   */
+  #surestFirst(ways: readonly Candidate<Prepared>[]): readonly Candidate<Prepared>[] {
+    const { budget, health } = this.#routing;
+    if (ways.length <= 1 || budget.affords()) return ways;
+    const hasFailed = ({ way }: Candidate<Prepared>): boolean => health.look(way.key).failures > 0;
+    return [...ways.filter((each) => !hasFailed(each)), ...ways.filter(hasFailed)];
   }
 
   #unsignedNow(prepared: Prepared): Prepared {

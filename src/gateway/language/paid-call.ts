@@ -224,7 +224,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     this.#attempts[at] = { ...attempt, status: answer.status };
     record.note({ upstream_status: answer.status });
     if (isAnswer(answer, stream)) return answer;
-    throw await refusalOf(answer, stream, this.protocol, this.context);
+    throw await refusalOf(answer, stream, this.protocol, { context: this.context, clock });
   }
 
   /** From here on the answer is that of this way. */

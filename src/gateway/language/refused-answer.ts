@@ -1,12 +1,12 @@
 import { GatewayError } from "../../core/errors.ts";
 import { describeError } from "../../core/log/log.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import type { AnswerContext, RelayProtocol } from "../../protocols/protocol.ts";
 import { hasError } from "../../protocols/refusal.ts";
+import { MOST_REFUSAL_BYTES, refusalBody } from "../../providers/refusal-body.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { RequestRecord } from "../request-record.ts";
 import { isGoodStatus, isRedirect } from "../routing/retry.ts";
-
-const MAX_REFUSAL_BYTES = 1024 * 1024;
 
 /** Whether the answer has a good status and a content type that fits. */
 export function isAnswer({ status, contentType }: UpstreamAnswer, stream: boolean): boolean {
@@ -18,7 +18,7 @@ export async function refusalOf(
   answer: UpstreamAnswer,
   stream: boolean,
   protocol: Pick<RelayProtocol, "readRefusal">,
-  context: AnswerContext,
+  { context, clock }: { readonly context: AnswerContext; readonly clock: Clock },
 ): Promise<GatewayError> {
   const { status, contentType, retryAfter } = answer;
   if (isRedirect(status)) {
@@ -32,22 +32,10 @@ export async function refusalOf(
     leave(answer);
     return noAnswer();
   }
-  const body = await bodyOf(answer, isGood);
+  const body = isGood ? await answer.readAll(MOST_REFUSAL_BYTES) : await refusalBody(answer, clock);
   // It may be the whole answer, of a server that does not stream: the work was done.
   if (isGood && !hasError(body)) return noAnswer();
   return protocol.readRefusal({ status, body, retryAfter }, context);
-}
-
-const NO_BODY = new Uint8Array(0);
-
-/** What a refusal says; nothing where its body breaks off or is too large: its status and its headers say enough. */
-async function bodyOf(answer: UpstreamAnswer, isGood: boolean): Promise<Uint8Array> {
-  try {
-    return await answer.readAll(MAX_REFUSAL_BYTES);
-  } catch (error) {
-    if (!isGood && error instanceof GatewayError && error.kind === "upstream_error") return NO_BODY;
-    throw error;
-  }
 }
 
 function noAnswer(): GatewayError {

@@ -33,6 +33,8 @@ export interface Standing {
   readonly state: State;
   /** How long until a call may be tried; 0 is now, and of a half-open breaker too. */
   readonly waitMs: number;
+  /** Of the credential, in a row. */
+  readonly failures: number;
   /** Of late, until a stream's first content, or until an image or a video was made; `undefined` without a recent one. */
   readonly latencyMs: number | undefined;
   /** Of late, until a plain answer was read whole. */
@@ -185,10 +187,11 @@ class ProcessHealth implements Health {
   look(key: WayKey, bounds: CallBounds = NO_BOUNDS): Standing {
     const nowMs = this.#parts.clock.steadyMs();
     const way = this.#way(key);
-    const { use, lastUse } = way.credential;
+    const { use, lastUse, breaker } = way.credential;
     return {
       state: this.#isHeeded() ? way.state(nowMs) : "healthy",
       waitMs: Math.max(this.#waitMs(way, nowMs), use.waitMs(nowMs, bounds)),
+      failures: this.#isHeeded() ? breaker.failures : 0,
       latencyMs: way.route.latency.ofLateMs(nowMs),
       plainMs: way.route.plain.ofLateMs(nowMs),
       underWay: use.underWay,

@@ -41,6 +41,7 @@ function orderOf({ seed = 1 } = {}) {
         waitMs: 0,
         latencyMs: undefined,
         plainMs: undefined,
+        failures: 0,
         underWay: 0,
         lastUse: 0,
         ...standings.get(provider),

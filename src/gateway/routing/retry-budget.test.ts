@@ -17,6 +17,16 @@ test("a process begins with ten retries, and each request adds its part", () => 
   expect(takenOf(budget)).toBe(1);
 });
 
+test("it says whether a retry is left, and hinders nobody where none is wanted", () => {
+  const settings = { retryBudget: 0.5 };
+  const budget = createRetryBudget(() => settings);
+  expect(budget.affords()).toBe(true);
+  takenOf(budget);
+  expect(budget.affords()).toBe(false);
+  settings.retryBudget = 0;
+  expect(budget.affords()).toBe(true);
+});
+
 test("no more than ten retries are saved", () => {
   const budget = createRetryBudget(() => ({ retryBudget: 1 }));
   for (let i = 0; i < 1_000; i += 1) budget.earn();

@@ -6,6 +6,8 @@ export interface RetryBudget {
   earn(): void;
   /** Takes one retry, where there is one. */
   take(): boolean;
+  /** Whether a call that fails could be retried; also where the operator wants no retries, so that none is waited for. */
+  affords(): boolean;
   /** A retry that was taken could not be made. */
   giveBack(): void;
 }
@@ -25,6 +27,7 @@ export function createRetryBudget(settings: () => Pick<RoutingSettings, "retryBu
       saved -= 1;
       return true;
     },
+    affords: () => saved >= 1 || settings().retryBudget === 0,
     giveBack() {
       saved = Math.min(MOST_SAVED, saved + 1);
     },

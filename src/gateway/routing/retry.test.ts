@@ -45,6 +45,14 @@ interface Row {
 const BLAMED = { blame: "credential", where: "anywhere" } as const;
 const NOBODY = { reason: "not_theirs", where: "nowhere" } as const;
 
+/** As OpenAI says it. */
+const TOO_LARGE = {
+  type: "tokens",
+  code: "rate_limit_exceeded",
+  message:
+    "Request too large for gpt-5.6 in organization org-1 on tokens per min (TPM): Limit 1, Requested 30.",
+};
+
 const ROWS: readonly Row[] = [
   ...["ENOTFOUND", "ConnectionRefused", "EHOSTUNREACH"].map((code) => ({
     name: `no connection: ${code}`,
@@ -221,6 +229,26 @@ const ROWS: readonly Row[] = [
     error: said({ code: "content_filter" }),
     answer: STREAM,
     ...NOBODY,
+  },
+  ...[
+    ...[413, 429].map(
+      (status) => [`a ${status}`, refusal(status, { error: TOO_LARGE }, "20"), at(status)] as const,
+    ),
+    ["an error event", said(TOO_LARGE), STREAM] as const,
+  ].map(([how, error, answer]) => ({
+    name: `a request that alone is more than the credential may use in a minute: ${how}`,
+    error,
+    answer,
+    reason: "beyond_limit",
+    where: "other_credential",
+  })),
+  {
+    name: "a limit that quotes such a sentence",
+    error: refusal(429, { error: { ...TOO_LARGE, message: `Rate limit reached. ${TOO_LARGE.message}` } }),
+    answer: at(429),
+    reason: "rate_limited",
+    ...BLAMED,
+    more: { status: 429, cools: true },
   },
   { name: "a refusal by the gateway itself", error: new GatewayError("overloaded_error", "x"), ...NOBODY },
   { name: "what is no refusal at all", error: new TypeError("x"), answer: PLAIN, ...NOBODY },

@@ -27,6 +27,8 @@ export interface Failure {
   readonly status?: number;
   /** The request is at fault, whatever the status. */
   readonly isRequests?: boolean;
+  /** See `RefusalCause`. */
+  readonly beyondLimit?: boolean;
   /** What only the operator can mend. */
   readonly fault?: OperatorFault | undefined;
   /** The pause that the provider asks for, from 1 to 60 seconds. */
@@ -67,6 +69,8 @@ const RULES = {
   /** 408 and 425. */
   try_again: { blame: "nobody", where: "anywhere", once: true },
   rate_limited: { blame: "credential", where: "anywhere", cools: true },
+  /** A request that alone is too large for the credential's limit: it is not limited for others. */
+  beyond_limit: { blame: "nobody", where: "other_credential" },
   /** 500, 503, 529, an edge that did not reach the provider's own server, and an error in place of content. */
   failed: { blame: "credential", where: "anywhere" },
   reset: { blame: "credential", where: "anywhere", unsafe: "reset" },
@@ -172,10 +176,11 @@ const BY_HOW = {
   not_called: "not_theirs",
 } as const;
 
-function reasonOf({ how, status = 0, isRequests, fault }: Failure): FailureReason {
+function reasonOf({ how, status = 0, isRequests, beyondLimit, fault }: Failure): FailureReason {
   if (how !== "refused" && how !== "error_event" && how !== "error_body") return BY_HOW[how];
   if (fault !== undefined) return OF_FAULT[fault];
   if (isRequests === true) return "not_theirs";
+  if (beyondLimit === true) return "beyond_limit";
   // An error that came in place of an answer says that there is none, unless that was a plain answer: it may be paid for.
   if (how !== "refused" && (status === 0 || status >= 500))
     return how === "error_event" ? "failed" : "bad_answer";
@@ -206,10 +211,11 @@ export function readFailure(error: unknown, answer: Answered | undefined): Failu
   const { kind, cause } = error;
   const isGood = answer !== undefined && isGoodStatus(answer.status);
   if (cause instanceof RefusalCause) {
-    const { status, fault, retryAfterSec } = cause;
+    const { status, beyondLimit, fault, retryAfterSec } = cause;
     return {
       how: !isGood ? "refused" : answer.stream ? "error_event" : "error_body",
       status,
+      beyondLimit,
       fault,
       isRequests: OF_REQUEST.has(kind),
       retryAfterMs: retryAfterSec === undefined ? undefined : retryAfterSec * 1_000,

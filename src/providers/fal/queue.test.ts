@@ -149,6 +149,11 @@ describe("a submission is", () => {
     ["the operator's: 401", { status: 401, json: { detail: "Auth" } }, "operator_fault"],
     ["the operator's: balance", { status: 403, json: { detail: "Exhausted balance" } }, "operator_fault"],
     ["the operator's: model", { status: 404, json: { detail: "x" } }, "operator_fault"],
+    ...[403, 404].map((status): [string, Said, string] => [
+      `invalid: of a file, with ${status}`,
+      { status, json: { detail: [{ loc: ["body", "image_url"], msg: "No.", type: "file_download_error" }] } },
+      "invalid_request",
+    ]),
     ["busy", { status: 429, json: { detail: "x" } }, "busy"],
     ["unclear: 500", { status: 500, json: detail("internal_server_error") }, "unclear"],
     ["unclear: 504", { status: 504, text: "" }, "unclear"],

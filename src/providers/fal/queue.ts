@@ -97,6 +97,7 @@ function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
       textAt(body, "message") ??
       "",
     reason: reasonIn(TYPES, code),
+    isOfInput: Array.isArray(detail?.loc) && detail.loc[0] === "body",
   });
 }
 

@@ -108,6 +108,11 @@ describe("an answer without an image is", () => {
       "operator_fault",
     ],
     [
+      "invalid: a prompt that is quoted",
+      refused(400, "INVALID_ARGUMENT", [], 'No. You wrote "a spending cap".'),
+      "invalid_request",
+    ],
+    [
       "the operator's: a quota of the day",
       refused(429, "RESOURCE_EXHAUSTED", [quota("Day")]),
       "operator_fault",

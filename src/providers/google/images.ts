@@ -51,8 +51,12 @@ const CODES: CodeTable = [
   ["busy", /^(RESOURCE_EXHAUSTED|UNAVAILABLE)$/],
 ];
 
-/** Of a key that is wrong or has expired, where the details are left out, and of credit that is used up: a 429 as any. */
-const OPERATORS = /^API key (not valid|expired|not found)|prepayment credits are depleted|spending cap/i;
+/**
+ * Of a key that is wrong or has expired, where the details are left out, and of credit that is used up: a 429 as any.
+ * From its start, since the rest may quote the prompt.
+ */
+const OPERATORS =
+  /^(API key (not valid|expired|not found)|your [^"'`]{0,80}(prepayment credits are depleted|spending cap))/i;
 
 /** A wrong key is a 400 that says so in its details, a quota of the day a 429 that names it: no wait would help. */
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {

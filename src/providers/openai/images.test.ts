@@ -83,6 +83,16 @@ describe("a refusal is", () => {
       "operator_fault",
     ],
     ["the operator's: model", { status: 404, json: error("model_not_found") }, "operator_fault"],
+    ...[403, 404].map((status): [string, Said, string] => [
+      `invalid: of a file, with ${status}`,
+      { status, json: { error: { message: "No.", code: null, param: "images[0].image_url" } } },
+      "invalid_request",
+    ]),
+    [
+      "the operator's: model, named as a field",
+      { status: 404, json: { error: { message: "No.", code: null, param: "model" } } },
+      "operator_fault",
+    ],
     ["the operator's: quota", { status: 429, json: error("insufficient_quota") }, "operator_fault"],
     ["the operator's: billing", { status: 400, json: error("billing_hard_limit_reached") }, "operator_fault"],
     ["busy", { status: 429, json: error("rate_limit_exceeded"), headers: { "retry-after": "7" } }, "busy"],

@@ -77,7 +77,13 @@ function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const code = words.find((word) => reasonIn(CODES, word) !== undefined) ?? words.find(Boolean);
   const isRefused = answer.status === 400 || answer.status === 403;
   const reason = reasonIn(CODES, code) ?? (isRefused ? reasonIn(SENTENCES, message) : undefined);
-  return refusalOf(answer, { ...(code === undefined ? {} : { code: code.slice(0, 100) }), message, reason });
+  const param = textAt(error, "param");
+  return refusalOf(answer, {
+    ...(code === undefined ? {} : { code: code.slice(0, 100) }),
+    message,
+    reason,
+    isOfInput: param !== undefined && param !== "model",
+  });
 }
 
 function readImages(data: readonly unknown[], counted: unknown): MediaStep {

@@ -130,6 +130,14 @@ describe("a submission is", () => {
       "operator_fault",
     ]),
     ["the operator's, in a good answer", { json: { code: 402, message: "No." } }, "operator_fault"],
+    ["moderation by its code", { status: 400, json: { code: 1_200 } }, "moderation"],
+    ...[200, 400, 403, 404].flatMap((status) =>
+      [1_400, 1_401, 1_402].map((code): [string, Said, string] => [
+        `invalid by its code ${code}, with ${status}`,
+        { status, json: { code, message: "No." } },
+        "invalid_request",
+      ]),
+    ),
     ["busy", refused(429), "busy"],
     ["unclear: 500", refused(500), "unclear"],
     ["unclear: no name", { json: { code: 200, data: {} } }, "unclear"],
@@ -146,6 +154,17 @@ describe("a prediction that is", () => {
     ["in a state that nobody knows", data({ status: "pondering" }), "working"],
     ["failed", data({ status: "failed", error: "CUDA" }), "failed"],
     ["failed by moderation", data({ status: "failed", error: "NSFW content" }), "moderation"],
+    [
+      "failed by moderation, by its code",
+      data({ status: "failed", code: 1_200, error: "No." }),
+      "moderation",
+    ],
+    [
+      "failed by a file, by its code",
+      data({ status: "failed", code: 1_402, error: "No." }),
+      "invalid_request",
+    ],
+    ["failed by a code of theirs", data({ status: "failed", code: 5_004, error: "No." }), "failed"],
     [
       "completed, and none may be shown",
       data({ status: "completed", outputs: ["https://f/1"], has_nsfw_contents: [true] }),

@@ -1,5 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
-import { isGood, objectAt, refusalOf, refusedQuestion, textAt } from "../media-answers.ts";
+import {
+  type CodeTable,
+  isGood,
+  objectAt,
+  reasonIn,
+  refusalOf,
+  refusedQuestion,
+  textAt,
+} from "../media-answers.ts";
 import type { MediaCall, MediaHttpAnswer, MediaOutput, MediaRefusal, MediaStep } from "../media.ts";
 
 /** Starts a prediction. What is asked differs by model; what is answered does not. */
@@ -24,7 +32,17 @@ export async function pollPrediction(job: string, call: MediaCall): Promise<Medi
 /** It stands in a path. */
 const JOB = /^[\w-]{1,128}$/;
 
-/** There are no codes but the status, which may stand in the body alone; a sentence tells what was wrong. */
+/**
+ * Of what is made of a request: https://wavespeed.ai/docs/error-codes. It has the caller's file that cannot be fetched
+ * (1402), which no other server would fetch either.
+ */
+const CODES: CodeTable = [
+  ["moderation", /^1200$/],
+  ["invalid_request", /^140[012]$/],
+  ["failed", /^140[35]$/],
+];
+
+/** The code is one of those, or the status, which may stand in the body alone; a sentence tells what was wrong. */
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const body = isJsonObject(answer.json) ? answer.json : {};
   const message = textAt(body, "message") ?? "";
@@ -32,7 +50,12 @@ function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const status = inBody ? Number(body.code) : answer.status;
   return refusalOf(
     { ...answer, status, header: answer.header, json: body },
-    { message, reason: status === 400 && MODERATED.test(message) ? "moderation" : undefined },
+    {
+      message,
+      reason:
+        reasonIn(CODES, String(body.code)) ??
+        (status === 400 && MODERATED.test(message) ? "moderation" : undefined),
+    },
   );
 }
 
@@ -41,7 +64,7 @@ const MODERATED = /\b(nsfw|safety|moderation|moderated|sensitive content|content
 
 function readPrediction(
   job: string,
-  { status, outputs, error, has_nsfw_contents: unsafe }: JsonObject,
+  { status, outputs, error, code, has_nsfw_contents: unsafe }: JsonObject,
 ): MediaStep {
   switch (status) {
     case "completed": {
@@ -55,7 +78,7 @@ function readPrediction(
       return { state: "done", outputs: kept.map(outputOf) };
     }
     case "failed":
-      return { state: "refused", refusal: readFailure(error) };
+      return { state: "refused", refusal: readFailure(error, code) };
     default:
       return { state: "working", job };
   }
@@ -66,8 +89,9 @@ function outputOf(output: string): MediaOutput {
   return /^https?:\/\//.test(output) ? { url: output } : { base64: output };
 }
 
-/** It fails with a sentence and no code. */
-function readFailure(error: unknown): MediaRefusal {
+/** Older models fail with a sentence and no code. */
+function readFailure(error: unknown, code: unknown): MediaRefusal {
   const message = typeof error === "string" ? error : "";
-  return { reason: MODERATED.test(message) ? "moderation" : "failed", message };
+  const reason = reasonIn(CODES, String(code)) ?? "failed";
+  return { reason: reason === "failed" && MODERATED.test(message) ? "moderation" : reason, message };
 }

@@ -115,6 +115,22 @@ for (const [name, answer] of [
   });
 }
 
+test("a refusal that does not end is one by its status, after five seconds", async () => {
+  double.handle(() => stallAt(jsonAnswer(503, { a: "x".repeat(50) }), 20));
+  const { call, clock, statuses } = open();
+  const answering = call.send({ method: "GET", path: "/x" });
+  const request = await double.waitForRequest(1);
+  while (statuses.length === 0) await Bun.sleep(1);
+  await clock.advance(5_000);
+  expect(await answering).toMatchObject({ status: 503, json: undefined });
+  await double.waitForClientGone(request);
+});
+
+test("a refusal that breaks off is one by its status", async () => {
+  double.handle(() => resetAt(jsonAnswer(429, { a: "x".repeat(50) }), 20));
+  expect(await open().call.send({ method: "GET", path: "/x" })).toMatchObject({ status: 429 });
+});
+
 test("a run that is to stop ends its call with its reason", async () => {
   double.handle(() => stallAt(jsonAnswer(200, {}), "start"));
   const { call, stopping } = open();

@@ -4,8 +4,11 @@ import { GatewayError } from "../../../core/errors.ts";
 import { handOver } from "../../../core/handover.ts";
 import type { Hold } from "../../../core/money/hold.ts";
 import { createTimeLimit, type TimeLimit } from "../../../core/time/time-limit.ts";
+import { jsonValue } from "../../../protocols/answer-json.ts";
 import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../../providers/media.ts";
+import { isGood } from "../../../providers/media-answers.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";
+import { refusalBody } from "../../../providers/refusal-body.ts";
 import { callUpstream, type UpstreamAnswer } from "../../../providers/upstream.ts";
 import type { SendLimits } from "../../../providers/sending.ts";
 import type { LongTexts } from "./long-texts.ts";
@@ -83,7 +86,9 @@ async function send(
         limits,
       });
       onAnswer(answer.status);
-      return readAnswer(parts, answer, signal, time);
+      return isGood(answer)
+        ? readAnswer(parts, answer, signal, time)
+        : readRefusal(answer, await refusalBody(answer, limits.clock));
     });
   } finally {
     memory.give(held);
@@ -115,6 +120,11 @@ async function readAnswer(
   } finally {
     memory.give(room - kept);
   }
+}
+
+function readRefusal(answer: UpstreamAnswer, bytes: Uint8Array): MediaHttpAnswer {
+  const { status } = answer;
+  return { status, header: (name) => answer.header(name), bytes, json: jsonValue(bytes) };
 }
 
 /** Runs `work` with a signal that ends it at the limit with `timeout_error`, or when the call's own signal does. */

@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
+import { until } from "../tasks/station.ts";
 import { useDesk } from "./desk.ts";
 import { openPlace } from "./hands.ts";
 import { describeInLooks } from "./looks.ts";
@@ -166,5 +167,26 @@ describeInLooks("a page is found", (next) => {
     expect(await page.locator("a:focus").textContent()).toBe("Skip to the page");
     await page.keyboard.press("Enter");
     expect(await page.locator("main:focus").count()).toBe(1);
+  });
+
+  desk.story("on all charts of a page at once, with one cursor", async ({ page }) => {
+    await things();
+    await page.goto(`${desk.gateway.url}/console/overview`);
+    const charts = ["Spend by model, credits", "Requests by model", "Latency"].map((name) =>
+      page.getByRole("figure", { name }),
+    );
+    /** The moment whose values the legend of each chart tells. */
+    const told = () =>
+      Promise.all(charts.map((chart) => chart.locator("figcaption > span").first().textContent()));
+    const over = charts[1]?.locator(".u-over");
+    for (const chart of charts) await chart.locator(".u-over").waitFor();
+    const newest = await told();
+    expect(new Set(newest).size).toBe(1);
+    await over?.hover({ position: { x: 40, y: 40 } });
+    await until(
+      async () => (await told()).every((text) => text !== newest[0]),
+      "the legends follow the cursor",
+    );
+    expect(new Set(await told()).size).toBe(1);
   });
 });

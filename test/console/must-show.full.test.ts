@@ -197,4 +197,23 @@ describeInLooks("a screen shows", (next) => {
       expect(shown.toSorted()).toEqual(entries.map((entry: Json) => credits(entry.balance_after)).toSorted());
     },
   );
+
+  desk.story(
+    "how long requests took behind the percentiles, and exact times on relative ones",
+    async ({ page }) => {
+      const rows = (await desk.read(`/usage?${aDay()}&group_by=none&spread=true`)).data as Json[];
+      expect(rows.flatMap(({ latency_spread }) => latency_spread).length).toBeGreaterThan(0);
+      await go(page, `overview?${aDay()}`);
+      await stands(page.getByRole("figure", { name: "Latency" }), [
+        "completed requests, the denser the more",
+      ]);
+
+      const { ended_at: endedAt } = await desk.read(`/requests/${filled.request}`);
+      await go(page, `requests?id=${filled.request}`);
+      const time = page.getByRole("region", { name: "Table of requests" }).locator("time").first();
+      const title = new Date((await time.getAttribute("title")) ?? "");
+      expect(Math.floor(title.getTime() / 1_000)).toBe(Math.floor(endedAt));
+      expect(await time.textContent()).toMatch(/ago|in |now/);
+    },
+  );
 });

@@ -217,6 +217,41 @@ describeInChromium("the console", () => {
     );
 });
 
+describeInChromium("the console", () => {
+  story(
+    { theme: "light", width: 3840 },
+    "on a screen of 3840 px has all pages in one place",
+    async (console) => {
+      const { page, url } = console;
+      await signIn(console, url, ADMIN_TOKEN);
+      const places: (readonly [left: number, right: number])[] = [];
+      for (const path of [
+        "overview",
+        "playground",
+        "models",
+        "requests",
+        "tasks",
+        "accounts",
+        "health",
+        "settings",
+      ]) {
+        await page.goto(`${url}/console/${path}`);
+        const head = page.getByRole("heading", { level: 1 });
+        await head.waitFor();
+        expect([path, await page.evaluate(SIDEWAYS)]).toEqual([path, 0]);
+        places.push(await page.evaluate(PLACE));
+      }
+      expect(new Set(places.map(String)).size).toBe(1);
+      const [[left, right] = [0, 0]] = places;
+      // Lines of text and rows of a table would be too long to follow on all of it.
+      expect(right - left).toBeLessThan(2_000);
+    },
+  );
+});
+
+/** Where what the main part of the page holds begins and ends. */
+const PLACE = `(({ left, right }) => [left, right])(document.querySelector("main > *").getBoundingClientRect())`;
+
 /** By how many pixels the page is wider than the window. */
 const SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
 

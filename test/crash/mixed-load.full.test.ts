@@ -23,7 +23,9 @@ describeOnEngines("a gateway under mixed load", (engine) => {
     const { tenants, told } = station;
     const random = seededRandom(SEED * 7_919);
     let inStart = 0;
-    for (let run = 0; run < kills; run += 1) {
+    const isAnyWhole = (): boolean => told.some((entry) => entry.kind === "chat" && entry.whole);
+    // On a busy machine a few kills may leave no time for a whole answer.
+    for (let run = 0; run < kills || (!isAnyWhole() && run < 5 * kills); run += 1) {
       const gateway = station.start();
       const killAfter = (mostMs: number) =>
         setTimeout(() => gateway.child.kill("SIGKILL"), random() * mostMs);
@@ -49,7 +51,7 @@ describeOnEngines("a gateway under mixed load", (engine) => {
       `mixed load on ${engine.name}: ${kills} kills, ${inStart} of them in a start, ${told.length} answers, ` +
         `${chats.length} of chats, ${chats.filter(({ whole }) => whole).length} of them whole`,
     );
-    expect(chats.some(({ whole }) => whole)).toBe(true);
+    expect(isAnyWhole()).toBe(true);
     await station.remove();
   }, 900_000);
 });

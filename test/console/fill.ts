@@ -1,4 +1,6 @@
-import type { Json } from "../gateway/gateway.ts";
+import { expect } from "bun:test";
+import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
+import type { Desk } from "./desk.ts";
 
 /** What a filled gateway has, by their ids. */
 export interface Filled {
@@ -38,6 +40,16 @@ export async function fillGateway(url: string, firstKey: string, adminToken: str
   });
   const { data } = await admin("GET", `/requests?key_id=${key.id}`);
   return { request: data[0].id, task: task.id, account: account.id, key: key.id, model: MODEL };
+}
+
+/** The same for a desk; its task has made its image. */
+export async function fillDesk({ gateway, clock, read }: Desk): Promise<Filled> {
+  const filled = await fillGateway(gateway.url, gateway.key, ADMIN_TOKEN);
+  for (let tries = 0; (await read(`/tasks/${filled.task}`)).status !== "completed"; tries += 1) {
+    expect(tries).toBeLessThan(1_000);
+    await clock.advance(100);
+  }
+  return filled;
 }
 
 /** Calls an API with JSON both ways. */

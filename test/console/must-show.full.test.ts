@@ -2,7 +2,7 @@ import { beforeAll, expect } from "bun:test";
 import type { Locator, Page } from "playwright-core";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
-import { fillGateway, type Filled } from "./fill.ts";
+import { fillDesk, type Filled } from "./fill.ts";
 import { rowsOf } from "./hands.ts";
 import { describeInLooks } from "./looks.ts";
 
@@ -34,11 +34,7 @@ describeInLooks("a screen shows", (next) => {
   const desk = useDesk(next);
   let filled: Filled;
   beforeAll(async () => {
-    filled = await fillGateway(desk.gateway.url, desk.gateway.key, ADMIN_TOKEN);
-    for (let tries = 0; (await desk.read(`/tasks/${filled.task}`)).status !== "completed"; tries += 1) {
-      expect(tries).toBeLessThan(1_000);
-      await desk.clock.advance(100);
-    }
+    filled = await fillDesk(desk);
   }, 60_000);
 
   /** The last day of the gateway's clock, which is ahead of the browser's. */

@@ -1,8 +1,7 @@
 import { beforeAll, expect } from "bun:test";
-import { ADMIN_TOKEN } from "../gateway/gateway.ts";
 import type { ConsolePage } from "./browser.ts";
 import { useDesk } from "./desk.ts";
-import { fillGateway, type Filled } from "./fill.ts";
+import { fillDesk, type Filled } from "./fill.ts";
 import { describeInLooks } from "./looks.ts";
 
 // Every screen of the console in a real browser, with and without data. Where SWITCHYARD_TEST_SCREENSHOTS names a folder,
@@ -56,11 +55,7 @@ describeInLooks("a screen with data is drawn without a fault", (next) => {
   const desk = useDesk(next);
   let filled: Filled;
   beforeAll(async () => {
-    filled = await fillGateway(desk.gateway.url, desk.gateway.key, ADMIN_TOKEN);
-    for (let tries = 0; (await desk.read(`/tasks/${filled.task}`)).status !== "completed"; tries += 1) {
-      expect(tries).toBeLessThan(1_000);
-      await desk.clock.advance(100);
-    }
+    filled = await fillDesk(desk);
   }, 60_000);
   for (const path of SCREENS)
     desk.story(path, (opened) =>

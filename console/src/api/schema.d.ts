@@ -7437,7 +7437,7 @@ export interface operations {
                                 p95: number;
                                 p99: number;
                             } | null;
-                            /** @description How many of those that completed took less than that, and not less than the half of it; where `spread` is true */
+                            /** @description How many requests completed in less than `below_ms`, but not in less than half of that; the answer has it where `spread` is true */
                             latency_spread?: {
                                 below_ms: number;
                                 requests: number;

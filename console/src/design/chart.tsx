@@ -4,6 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import { axisTime, exactTime } from "../format/times.ts";
 import styles from "./chart.module.css";
 import { drawHeat, type Heat, heatRange, heatSplits } from "./heat.ts";
+import { ROUND_VALUES } from "./round-values.ts";
 import { coloursOf, withoutNeighbour } from "./series.ts";
 
 /** A line of a chart: a value for each time, `null` where there is none. */
@@ -51,6 +52,7 @@ export function TimeChart(props: {
     const span = (props.times.at(-1) ?? 0) - (props.times[0] ?? 0);
     const axis = { stroke: token("--ink-soft"), font: "12px system-ui", ticks: { show: false } };
     const grid = { stroke: token("--line"), width: 1 };
+    const heatColour = props.heat === undefined ? undefined : token(HEAT_COLOUR);
     return new uPlot(
       {
         width: place.clientWidth || 600,
@@ -77,7 +79,7 @@ export function TimeChart(props: {
           {
             ...axis,
             grid,
-            ...(props.axisFormat === undefined ? { incrs: WHOLE_STEPS } : {}),
+            ...(props.axisFormat === undefined ? { incrs: [...ROUND_VALUES] } : {}),
             ...(props.heat === undefined
               ? {}
               : {
@@ -109,7 +111,9 @@ export function TimeChart(props: {
         ],
         ...(props.stacked === true ? { bands: bandsOf(props.series.length) } : {}),
         hooks: {
-          drawClear: [(plot) => drawHeat(plot, props.heat?.cells ?? [], token(HEAT_COLOUR))],
+          ...(heatColour === undefined
+            ? {}
+            : { drawClear: [(plot: uPlot) => drawHeat(plot, props.heat?.cells ?? [], heatColour)] }),
           setCursor: [(plot) => setShown(plot.cursor.idx ?? null)],
           setSelect: [
             (plot) => {
@@ -197,12 +201,6 @@ function scaleOf(heat: () => Heat | undefined): uPlot.Scale {
 function aboveZero(series: Series): Series {
   return { ...series, values: series.values.map((value) => (value === null ? null : Math.max(1, value))) };
 }
-
-/** 1, 2, 5, 10, 20, and so on. */
-const WHOLE_STEPS = Array.from(
-  { length: 36 },
-  (_, at) => ([1, 2, 5][at % 3] ?? 1) * 10 ** Math.floor(at / 3),
-);
 
 const CHARACTER_PX = 7;
 

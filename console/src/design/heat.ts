@@ -1,4 +1,5 @@
 import type uPlot from "uplot";
+import { ROUND_VALUES } from "./round-values.ts";
 
 /** How many fell between the half of `below` and `below`. */
 export interface HeatCell {
@@ -46,8 +47,7 @@ const MOST_SPLITS = 5;
 
 /** Round values on a logarithmic axis, a few of them. */
 export function heatSplits(from: number, to: number): number[] {
-  const round = Array.from({ length: 30 }, (_, at) => ([1, 2, 5][at % 3] ?? 1) * 10 ** Math.floor(at / 3));
-  const within = round.filter((value) => value >= from && value <= to);
+  const within = ROUND_VALUES.filter((value) => value >= from && value <= to);
   const every = Math.ceil(within.length / MOST_SPLITS);
   return within.filter((_, at) => at % every === 0);
 }

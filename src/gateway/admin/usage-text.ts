@@ -6,7 +6,7 @@ import type { UsageGroup, UsageQuery } from "../../ledger/usage/read-usage.ts";
 export interface ShownUsage extends UsageQuery {
   /** What the operator owes providers is told as nothing. */
   readonly hidesCost: boolean;
-  /** Whether it is told how many requests took how long. */
+  /** Whether the answer tells how many requests took how long. */
   readonly hasSpread: boolean;
 }
 

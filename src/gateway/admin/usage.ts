@@ -16,7 +16,7 @@ export interface UsageRequest extends TimeRange {
   readonly filter: Named;
   /** Whether percentiles are asked for. */
   readonly hasDurations?: boolean;
-  /** Whether it is asked for how many requests took how long; without percentiles there is none. */
+  /** Whether the caller asks how many requests took how long; without percentiles nothing tells it. */
   readonly hasSpread?: boolean;
   /** Whether what the operator owes providers is left out. */
   readonly hidesCost?: boolean;

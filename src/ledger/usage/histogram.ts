@@ -40,7 +40,7 @@ export interface Doubling {
   readonly count: number;
 }
 
-/** The counts by doublings of the duration, from 1 ms on, the shortest first; those that have none are left out. */
+/** Counts durations by their doublings, from 1 ms on, the shortest first; leaves out a doubling that none fell into. */
 export function doublings(histogram: Histogram): readonly Doubling[] {
   const counts: number[] = [];
   for (const [bucket, count] of histogram.entries()) addTo(counts, Math.ceil(bucket / PER_DOUBLING), count);

@@ -21,7 +21,7 @@ export interface Usage {
   readonly credit_with_cost: number;
   readonly latency_ms: Percentiles | null;
   readonly first_byte_ms: Percentiles | null;
-  /** How many of those that completed took less than that, and not less than its half; absent: not asked for. */
+  /** How many requests completed in less than `below_ms`, but not in less than half of that; absent: not asked for. */
   readonly latency_spread?: readonly { readonly below_ms: number; readonly requests: number }[];
 }
 
@@ -39,7 +39,7 @@ export interface UsageQuery extends UsageOf {
   readonly interval: "hour" | "day" | "all";
   /** Whether percentiles are worked out; absent: they are. */
   readonly durations?: boolean;
-  /** Whether it is told how many took how long; absent: it is not. */
+  /** Whether the gateway tells how many requests took how long; absent: it does not. */
   readonly spread?: boolean;
   readonly group_by: "model" | "key" | "account" | "provider" | "route" | "outcome" | "none";
 }

@@ -41,7 +41,7 @@ const UsageSchema = Type.Object(
     latency_spread: Type.Optional(
       Type.Array(Type.Object({ below_ms: Type.Integer(), requests: Type.Integer() }), {
         description:
-          "How many of those that completed took less than that, and not less than the half of it; where `spread` is true",
+          "How many requests completed in less than `below_ms`, but not in less than half of that; the answer has it where `spread` is true",
       }),
     ),
   },
@@ -72,7 +72,8 @@ export const usageRoute: Route = {
     }),
     spread: Type.Boolean({
       default: false,
-      description: "Whether it is told how many requests took how long; empty where `durations` is false",
+      description:
+        "Whether the answer tells how many requests took how long; it has none where `durations` is false",
     }),
   },
   answers: {

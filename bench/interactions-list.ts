@@ -108,7 +108,9 @@ const ON_REQUESTS: readonly Interaction[] = [
   },
 ];
 
-const yearShown = all(at("range=1y"), CHARTS, READ);
+/** The charts say which steps they have; those before stand until the page is drawn anew. */
+const by = (step: string): string => `document.querySelector("main").textContent.includes("by the ${step}")`;
+const yearShown = all(at("range=1y"), by("day"), CHARTS, READ);
 const ON_OVERVIEW: readonly Interaction[] = [
   {
     name: "change the range to a year",
@@ -122,7 +124,7 @@ const ON_OVERVIEW: readonly Interaction[] = [
     name: "change the range to a day",
     source: "cache",
     act: (page) => chooseRange(page, "24h"),
-    shown: all(`!${at("range=1y")}`, CHARTS, READ),
+    shown: all(`!${at("range=1y")}`, by("hour"), CHARTS, READ),
   },
   {
     name: "change the range to a year",

@@ -77,14 +77,14 @@ export function overviewReads(nowSec: number, range: "24h" | "1y"): readonly Scr
     everyMs,
   });
   const all = (start: number, end: number) => `/usage?from=${start}&to=${end}&interval=all&group_by=`;
-  const top = (by: string) => `${all(from, nowSec)}${by}&durations=false`;
+  const top = (by: string) => `${all(from, nowSec)}${by}&top=5&durations=false`;
   const today = Math.floor(nowSec / DAY) * DAY;
   return [
     of("figures", `${all(from, nowSec)}none`, LIVE_MS),
     of("figures of the period before", `${all(before, from)}none`, 60_000),
     of("forecast", `/usage?from=${today - 31 * DAY}&to=${today + DAY}&interval=day&group_by=none`, 15_000),
     of("charts by model", `/usage?${steps}&interval=${step}&group_by=model&durations=false`, chartMs),
-    of("charts", `/usage?${steps}&interval=${step}&group_by=none`, chartMs),
+    of("charts", `/usage?${steps}&interval=${step}&group_by=none&spread=true`, chartMs),
     of("refusals by step", `/refusals/counts?${steps}&interval=${step}`, chartMs),
     of("refusals", `/refusals/counts?from=${from}&to=${nowSec}&interval=all`, 15_000),
     of("tasks by state", `/tasks/counts?from=${from}&to=${nowSec}`, 20_000),

@@ -44,13 +44,13 @@ export function createApp({ routes, services, clock, random, log, meter, refusal
   const loggedPaths = new Map(routes.map(({ path }) => [path, loggedPath(path)]));
   const isModel = (id: string): boolean => services.relay.offer().catalog.knownById(id).length > 0;
 
-  return async (request, connection) => {
+  const app: App = async (request, connection) => {
     const { url, method } = request;
     const path = pathOf(url);
     const requestId = newRequestId(clock.nowMs(), random);
     const logged = loggedPaths.get(path) ?? loggedPath(path);
     const record = openRequestRecord(log, clock, { requestId, method, path: logged }, meter, refusals);
-    const exchange = new Exchange({ services, request, url, connection, clock, record });
+    const exchange = new Exchange({ services, app, request, url, connection, clock, record });
     let response: Response;
     try {
       refuseOddRequest(request, url, path);
@@ -68,10 +68,12 @@ export function createApp({ routes, services, clock, random, log, meter, refusal
     if (!exchange.hasOwnEnd) record.finish(request.signal.aborted ? 499 : response.status);
     return response;
   };
+  return app;
 }
 
 /** What an exchange is made of. */
 interface ExchangeParts extends Pick<RouteContext, "services" | "request" | "clock" | "record"> {
+  readonly app: App;
   readonly url: string;
   readonly connection: Connection;
 }
@@ -83,6 +85,7 @@ class Exchange implements RouteContext, Dispatch {
   readonly requestId: string;
   readonly record: RequestRecord;
   readonly clock: Clock;
+  readonly #app: App;
   readonly #url: string;
   readonly #connection: Connection;
   params: RouteContext["params"] = {};
@@ -99,8 +102,9 @@ class Exchange implements RouteContext, Dispatch {
   #hasBody = false;
   #memory: MemoryShare | undefined;
 
-  constructor({ services, request, url, connection, clock, record }: ExchangeParts) {
+  constructor({ services, app, request, url, connection, clock, record }: ExchangeParts) {
     this.services = services;
+    this.#app = app;
     this.request = request;
     this.requestId = record.requestId;
     this.record = record;
@@ -169,6 +173,10 @@ class Exchange implements RouteContext, Dispatch {
   #sawBody(): void {
     this.#hasBody = true;
     this.record.goesOn();
+  }
+
+  answer(request: Request): Promise<Response> {
+    return this.#app(request, this.#connection);
   }
 
   keepOpen(): void {

@@ -82,6 +82,8 @@ export interface RouteContext {
    * its rest.
    */
   readBody(beforeLarge?: () => Promise<void>): Promise<Uint8Array>;
+  /** Answers another request as if this one's client had sent it on the same connection. */
+  answer(request: Request): Promise<Response>;
   /** The memory that this request holds. */
   readonly memory: MemoryShare;
   readonly clock: Clock;

@@ -13,6 +13,7 @@ import { taskRoutes } from "./routes/admin/tasks.ts";
 import { usageRoute } from "./routes/admin/usage.ts";
 import { chatCompletionsRoute } from "./routes/chat-completions.ts";
 import { consoleFileRoutes } from "./routes/console-files.ts";
+import { consoleReadsRoute } from "./routes/console-reads.ts";
 import { consoleRoutes } from "./routes/console-sessions.ts";
 import { docsRoutes } from "./routes/docs.ts";
 import { embeddingsRoute } from "./routes/embeddings.ts";
@@ -50,6 +51,7 @@ export const ROUTES: readonly Route[] = [
   auditRoute,
   statusRoute,
   ...consoleRoutes,
+  consoleReadsRoute,
   ...consoleFileRoutes,
   ...serviceRoutes(() => ROUTES),
 ];

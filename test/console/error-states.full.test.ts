@@ -2,8 +2,8 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import type { ConsolePage } from "./browser.ts";
 import { useDesk } from "./desk.ts";
-import { openPlace } from "./hands.ts";
 import { describeInLooks } from "./looks.ts";
+import { reads, refuseReads } from "./reads.ts";
 
 // What a reader sees where something is amiss: what happened, by which id the log has it, and a way on.
 
@@ -17,13 +17,12 @@ describeInLooks("a page", (next) => {
     await page.getByRole("heading", { level: 1 }).first().waitFor();
   };
   /** Answers reads of a path with a 500 until the function that it returns is called. */
-  const breakReads = async (page: Page, path: string): Promise<() => Promise<void>> => {
-    const pattern = new RegExp(`/console/api/${path}(\\?|$)`);
-    await page.route(pattern, (route) =>
-      route.fulfill({ status: 500, json: BROKEN, headers: { "x-request-id": "req_of_the_failure" } }),
-    );
-    return () => page.unroute(pattern);
-  };
+  const breakReads = (page: Page, path: string): Promise<() => Promise<void>> =>
+    refuseReads(page, new RegExp(`/console/api/${path}(\\?|$)`), {
+      status: 500,
+      json: BROKEN,
+      requestId: "req_of_the_failure",
+    });
   /** Takes what the browser has logged of answers with these statuses, and of a network that is away. */
   const expectLogged = (opened: ConsolePage, about: RegExp): void =>
     expect(opened.faults().filter((fault) => !about.test(fault))).toEqual([]);
@@ -43,7 +42,7 @@ describeInLooks("a page", (next) => {
     await opened.picture("error-dialog");
     await page.keyboard.press("Escape");
     // The page also reads again by itself, which takes the button away: it is pressed while the fault lasts.
-    const again = page.waitForRequest(/\/console\/api\/accounts/);
+    const again = page.waitForRequest((request) => reads(request, /\/console\/api\/accounts/));
     await failure.getByRole("button", { name: "Try again" }).click();
     await again;
     expect(await failure.count()).toBe(1);
@@ -69,13 +68,13 @@ describeInLooks("a page", (next) => {
       await page.getByRole("tab", { name: "Accounts" }).click();
       await page.getByRole("link", { name: "test", exact: true }).waitFor();
       // A page whose script was not loaded yet.
-      await openPlace(page, "Health");
+      await page.getByRole("link", { name: "test", exact: true }).click();
       await page.getByRole("alert").first().waitFor();
       await opened.picture("error-offline-page");
       expect(await page.getByRole("navigation", { name: "Places" }).count()).toBe(1);
       await page.context().setOffline(false);
       await page.getByRole("button", { name: "Try again" }).first().click();
-      await page.getByRole("heading", { level: 1, name: "Health" }).waitFor();
+      await page.getByRole("heading", { level: 1, name: "test" }).waitFor();
       expectLogged(opened, /ERR_INTERNET_DISCONNECTED|dynamically imported module/);
     },
   );

@@ -105,6 +105,12 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
     ]);
     expect(await groups("account")).toEqual([[accountId, 3, 1]]);
     expect(await groups("key")).toEqual([[keyId, 3, 1]]);
+    const names = async (by: string) =>
+      (await usage(`?interval=all&group_by=${by}`)).data.map(({ name }: Json) => name);
+    const nameOf = async (path: string) => (await bank.gateway.admin("GET", path)).json.name;
+    expect(await names("account")).toEqual([await nameOf(`/accounts/${accountId}`)]);
+    expect(await names("key")).toEqual([await nameOf(`/keys/${keyId}`)]);
+    expect(await names("provider")).toEqual([undefined]);
     expect(await groups("outcome")).toEqual([
       ["completed", 2, 0],
       ["upstream_error", 1, 1],
@@ -112,6 +118,18 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
     const filter = `&account_id=${accountId}&key_id=${keyId}&model=${BOTH}&provider=bank&outcome=completed`;
     expect(await groups("none", filter)).toEqual([[null, 1, 0]]);
     expect(await groups("none", "&outcome=cancelled")).toEqual([]);
+  });
+
+  test("tells the groups that were charged the most, and these first", async () => {
+    await ask(BOTH);
+    bank.double.handle(() => chatAnswer({ words: ["a"], usage: usageOf(0, 8) }));
+    for (let i = 0; i < 3; i += 1) await ask(UNIT);
+    const all: readonly Json[] = (await usage("?interval=all&group_by=model")).data;
+    expect(all.map(({ group }) => group)).toEqual([BOTH, UNIT]);
+    expect(all[1]?.credit).toBeGreaterThan(all[0]?.credit);
+    const top = async (most: number) => (await usage(`?interval=all&group_by=model&top=${most}`)).data;
+    expect(await top(1)).toEqual(all.slice(1));
+    expect(await top(1000)).toEqual(all.toReversed());
   });
 
   test("refuses what is no filter, and says which there are", async () => {
@@ -125,6 +143,8 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
       ["outcome=fine", "outcome", "completed"],
       ["from=yesterday", "from", "Unix time"],
       ["from=1000000000", "interval", "100 days"],
+      ["interval=all&top=0", "top", "1 to 1000"],
+      ["interval=day&top=5", "top", "interval=all"],
       ["user=me", "user", "from, to, interval"],
     ];
     for (const [query, param, told] of refused) {

@@ -796,6 +796,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/api/reads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answers to several reads, each as to a GET with this session's cookie */
+        post: operations["postConsoleApiReads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/": {
         parameters: {
             query?: never;
@@ -7377,6 +7394,7 @@ export interface operations {
                 model?: string;
                 provider?: string;
                 outcome?: "completed" | "cancelled" | "client_gone" | "process_died" | "expired" | "unwritten" | "unfinished_upstream" | "invalid_request_error" | "content_moderation" | "input_too_large" | "auth_error" | "insufficient_credits" | "permission_error" | "not_found_error" | "method_not_allowed" | "conflict_error" | "unsupported_encoding" | "rate_limit_error" | "internal_error" | "upstream_error" | "overloaded_error" | "timeout_error" | "generation_error";
+                top?: number;
                 durations?: boolean;
                 spread?: boolean;
             };
@@ -7408,6 +7426,8 @@ export interface operations {
                             time: number;
                             /** @description A route is `model@provider`. Null for requests without such a name, or without groups */
                             group: string | null;
+                            /** @description The account's or the key's; the answer has it where group_by is account or key */
+                            name?: string | null;
                             requests: number;
                             /** @description Of these: neither completed, nor ended by their client */
                             failed: number;
@@ -8296,6 +8316,90 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The gateway failed */
+            500: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Overloaded; try again after Retry-After */
+            503: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    postConsoleApiReads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Paths below /console/api, each with its query, as a GET would have them */
+                    reads: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description Lines of JSON in the order in which they are ready: `index`, `status`, `request_id`, `retry_after` where the answer has it, and `body` */
+            200: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                };
+            };
+            /** @description Invalid request, blocked by moderation, or input too large */
+            400: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Invalid or missing credential */
+            401: {
+                headers: {
+                    /** @description Names this request in logs and ledger */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The signature of the URL is not valid, or not any more */
+            403: {
                 headers: {
                     /** @description Names this request in logs and ledger */
                     "x-request-id"?: string;

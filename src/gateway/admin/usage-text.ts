@@ -10,11 +10,17 @@ export interface ShownUsage extends UsageQuery {
   readonly hasSpread: boolean;
 }
 
-/** Usage as the admin interface shows it, as JSON: sums of credits have all their digits. */
-export function usageText(query: ShownUsage, groups: readonly UsageGroup[]): string {
+/** Names of accounts or keys by their ids. */
+export type GroupNames = ReadonlyMap<string, string>;
+
+/**
+ * Usage as the admin interface shows it, as JSON: sums of credits have all their digits. `names` has those of the groups
+ * where these are accounts or keys.
+ */
+export function usageText(query: ShownUsage, groups: readonly UsageGroup[], names?: GroupNames): string {
   const { fromMs, toMs, interval, groupBy } = query;
   const asked = { from: fromMs / 1000, to: toMs / 1000, interval, group_by: groupBy };
-  const data = groups.map((group) => groupText(group, query));
+  const data = groups.map((group) => groupText(group, query, names));
   return `${JSON.stringify(asked).slice(0, -1)},"data":[${data.join(",")}]}`;
 }
 
@@ -22,12 +28,15 @@ export function usageText(query: ShownUsage, groups: readonly UsageGroup[]): str
 function groupText(
   { timeMs, group, measures }: UsageGroup,
   { hidesCost, hasSpread }: Pick<ShownUsage, "hidesCost" | "hasSpread">,
+  names: GroupNames | undefined,
 ): string {
   const { requests, failed, inputTokens, outputTokens, cacheReadTokens, images, seconds } = measures;
   const { credit, latency, firstByte } = measures;
   const [cost, creditWithCost] = hidesCost ? [0n, 0n] : [measures.cost, measures.creditWithCost];
   return (
-    `{"time":${timeMs / 1000},"group":${JSON.stringify(group)},"requests":${requests},"failed":${failed}` +
+    `{"time":${timeMs / 1000},"group":${JSON.stringify(group)}` +
+    (names === undefined ? "" : `,"name":${JSON.stringify(names.get(group ?? "") ?? null)}`) +
+    `,"requests":${requests},"failed":${failed}` +
     `,"input_tokens":${inputTokens},"output_tokens":${outputTokens},"cache_read_tokens":${cacheReadTokens}` +
     `,"images":${images},"seconds":${seconds},"credit":${creditsText(credit)},"cost":${creditsText(cost)}` +
     `,"credit_with_cost":${creditsText(creditWithCost)}` +

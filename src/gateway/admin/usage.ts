@@ -14,6 +14,8 @@ export interface UsageRequest extends TimeRange {
   readonly interval: UsageInterval;
   readonly groupBy: Grouping;
   readonly filter: Named;
+  /** Only so many groups, those that were charged the most. */
+  readonly top?: number;
   /** Whether percentiles are asked for. */
   readonly hasDurations?: boolean;
   /** Whether the caller asks how many requests took how long; without percentiles nothing tells it. */
@@ -34,7 +36,7 @@ const MAX_HOURS_MS = 100 * DAY_MS;
 
 /** The usage of paid requests, as JSON. */
 export async function usageOf(parts: UsageParts, request: UsageRequest): Promise<Uint8Array> {
-  const { fromMs: from, toMs: to, interval, groupBy, filter } = request;
+  const { fromMs: from, toMs: to, interval, groupBy, filter, top } = request;
   const { hasDurations = true, hasSpread = false, hidesCost = false } = request;
   const { read, thread, clock } = parts;
   const toMs = to ?? clock.nowMs();
@@ -46,6 +48,14 @@ export async function usageOf(parts: UsageParts, request: UsageRequest): Promise
       "interval may be hour for 100 days at the most. Ask for days.",
       { param: "interval" },
     );
+  if (top !== undefined && interval !== "all")
+    throw new GatewayError(
+      "invalid_request_error",
+      "top is for the groups of all the time: ask for interval=all.",
+      {
+        param: "top",
+      },
+    );
   return read(async () => {
     await checkFilters(parts, filter);
     const { account_id: account, key_id: key, ...names } = filter;
@@ -56,6 +66,7 @@ export async function usageOf(parts: UsageParts, request: UsageRequest): Promise
         isOpen,
         interval,
         groupBy,
+        ...(top === undefined ? {} : { top }),
         hasDurations,
         hasSpread,
         hidesCost,

@@ -5,7 +5,9 @@ import type { Route } from "../route.ts";
 export const CONSOLE = "/console/api";
 
 const ADMIN = "/admin/v1";
-const PLAY = `${CONSOLE}/play`;
+
+/** The base of its calls by a key. */
+export const PLAY = `${CONSOLE}/play`;
 
 /** What a developer's session may read of the admin interface, narrowed to its key (`ownAdmin`). */
 const FOR_DEVELOPERS: ReadonlySet<string> = new Set([

@@ -36,6 +36,8 @@ export interface UsageQuery {
   readonly interval: UsageInterval;
   readonly groupBy: Grouping;
   readonly filter: Partial<Names>;
+  /** Only so many groups of all the time, those that were charged the most; absent: each group of each interval. */
+  readonly top?: number;
   /** Whether percentiles are asked for: a year of them is most of the work. */
   readonly hasDurations: boolean;
 }
@@ -119,7 +121,14 @@ async function readFrom(
     await readRows(sql`seq > ${recent.seq} and seq <= ${mark} and ${within("settled_at_ms", span)}`);
   }
   await readRows(sql`seq > ${mark} and ${within("settled_at_ms", { fromMs, toMs })}`);
-  return sums.groups();
+  const groups = sums.groups();
+  return query.top === undefined ? groups : mostCharged(groups).slice(0, query.top);
+}
+
+function mostCharged(groups: readonly UsageGroup[]): readonly UsageGroup[] {
+  return groups.toSorted(({ measures: one }, { measures: other }) =>
+    one.credit === other.credit ? other.requests - one.requests : one.credit < other.credit ? 1 : -1,
+  );
 }
 
 /** A span of time: from then, and before then. */

@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/solid-query";
-import { type Answer, ApiError, type Entry, Offline, read } from "../../api/client.ts";
+import { type Answer, ApiError, type Entry, Offline, read, refusalOf } from "../../api/client.ts";
 import { type PriceRow, rowsOf } from "./prices.ts";
 
 /** A model. */
@@ -52,6 +52,6 @@ async function readDocs(unique: string, signal: AbortSignal): Promise<string> {
     if (signal.aborted) throw error;
     throw new Offline("The gateway cannot be reached.", { cause: error });
   }
-  if (!response.ok) throw new ApiError(response, "");
+  if (!response.ok) throw new ApiError(refusalOf(response), "");
   return response.text();
 }

@@ -89,19 +89,6 @@ export const routesQuery = queryOptions({
   refetchInterval: LIVE_MS,
 });
 
-/** Accounts and keys, for their names. */
-export const namesQuery = queryOptions({
-  queryKey: ["names"],
-  staleTime: 60_000,
-  async queryFn({ signal }): Promise<ReadonlyMap<string, string>> {
-    const [accounts, keys] = await Promise.all([
-      read("/admin/v1/accounts", { query: { limit: 1_000 }, signal }),
-      read("/admin/v1/keys", { query: { limit: 1_000 }, signal }),
-    ]);
-    return new Map([...accounts.data, ...keys.data].map(({ id, name }) => [id, name]));
-  },
-});
-
 /** The newest request, if there was any. */
 export const newestQuery = queryOptions({
   queryKey: ["requests", "newest"],

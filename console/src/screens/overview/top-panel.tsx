@@ -8,7 +8,7 @@ import ui from "../../design/ui.module.css";
 import { RowLink } from "../../lists/row-link.tsx";
 import type { TimeRange } from "../../shell/range.ts";
 import type { Usage } from "./types.ts";
-import { CHART_MS, namesQuery, usageQuery } from "./reads.ts";
+import { CHART_MS, usageQuery } from "./reads.ts";
 
 const MOST_ROWS = 5;
 const PAGES = { model: "/models/$id", account: "/accounts/$id", key: "/keys/$id" } as const;
@@ -20,27 +20,26 @@ export function TopPanel(props: {
   readonly by: keyof typeof PAGES;
 }) {
   const usage = useQuery(() =>
-    usageQuery({ ...props.range, interval: "all", group_by: props.by, durations: false }, CHART_MS.hour),
+    usageQuery(
+      { ...props.range, interval: "all", group_by: props.by, top: MOST_ROWS, durations: false },
+      CHART_MS.hour,
+    ),
   );
-  const names = useQuery(() => ({ ...namesQuery, enabled: props.by !== "model" }));
   const rows = (data: readonly Usage[]) =>
-    data
-      .toSorted((a, b) => b.credit - a.credit || b.requests - a.requests)
-      .slice(0, MOST_ROWS)
-      .map(({ group, credit }) => {
-        const id = group ?? "";
-        const name = names.data?.get(id) ?? id;
-        return {
-          name,
-          value: credit,
-          shown: <Money credits={credit} />,
-          link: (
-            <RowLink to={PAGES[props.by]} id={id} title={id}>
-              {name}
-            </RowLink>
-          ),
-        };
-      });
+    data.map(({ group, name: given, credit }) => {
+      const id = group ?? "";
+      const name = given ?? id;
+      return {
+        name,
+        value: credit,
+        shown: <Money credits={credit} />,
+        link: (
+          <RowLink to={PAGES[props.by]} id={id} title={id}>
+            {name}
+          </RowLink>
+        ),
+      };
+    });
   return (
     <Panel title={props.title} actions={<span class={ui.hint}>by spend</span>}>
       <Loaded of={usage}>

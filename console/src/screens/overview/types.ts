@@ -9,6 +9,8 @@ export interface Percentiles {
 export interface Usage {
   readonly time: number;
   readonly group: string | null;
+  /** That of the account or the key; absent: the usage is not by these. */
+  readonly name?: string | null;
   readonly requests: number;
   readonly failed: number;
   readonly input_tokens: number;
@@ -41,5 +43,7 @@ export interface UsageQuery extends UsageOf {
   readonly durations?: boolean;
   /** Whether the gateway tells how many requests took how long; absent: it does not. */
   readonly spread?: boolean;
+  /** Only so many groups, those that were charged the most; absent: all. */
+  readonly top?: number;
   readonly group_by: "model" | "key" | "account" | "provider" | "route" | "outcome" | "none";
 }

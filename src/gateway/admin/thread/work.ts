@@ -9,6 +9,7 @@ import { noteLedgerHours } from "../../../ledger/usage/ledger-hours.ts";
 import { rollUpRecent } from "../../../ledger/usage/recent.ts";
 import { readUsage } from "../../../ledger/usage/read-usage.ts";
 import { rollUp } from "../../../ledger/usage/roll-up.ts";
+import { readGroupNames } from "../group-names.ts";
 import { usageText } from "../usage-text.ts";
 import { listText } from "./lists.ts";
 import { type AdminDone, type AdminWork, type ThreadPlace, writeRows } from "./messages.ts";
@@ -23,7 +24,10 @@ export function openWork(place: ThreadPlace): (work: AdminWork) => Promise<Admin
       const { rows } = await reads.executeQuery(CompiledQuery.raw(work.sql, [...work.parameters]));
       return writeRows(rows as Record<string, unknown>[]);
     }
-    if ("usage" in work) return bytesOf(usageText(work.usage, await readUsage(reads, engine, work.usage)));
+    if ("usage" in work) {
+      const groups = await readUsage(reads, engine, work.usage);
+      return bytesOf(usageText(work.usage, groups, await readGroupNames(reads, work.usage, groups)));
+    }
     if ("list" in work) return bytesOf(await listText({ database: reads, engine }, work));
     const figures = openFigures();
     if ("refusals" in work) {

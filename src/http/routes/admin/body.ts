@@ -55,13 +55,18 @@ function notJson(): GatewayError {
 
 /** The page that a list request asks for. */
 export function pageOf(query: URLSearchParams): PageRequest {
-  const limit = Number(query.get("limit") ?? "100");
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
-    throw new GatewayError("invalid_request_error", "limit must be a whole number from 1 to 1000.", {
-      param: "limit",
-    });
-  }
-  return { after: readCursor(query.get("after") ?? undefined), limit };
+  return { after: readCursor(query.get("after") ?? undefined), limit: countOf(query, "limit") ?? 100 };
+}
+
+/** How many a query asks for; throws a 400 for anything but 1 to 1000. */
+export function countOf(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= 1000) return count;
+  throw new GatewayError("invalid_request_error", `${name} must be a whole number from 1 to 1000.`, {
+    param: name,
+  });
 }
 
 /** Until when times can be written with four digits of the year. */

@@ -3,7 +3,7 @@ import { OUTCOMES } from "../../../gateway/admin/filters.ts";
 import { GROUPINGS, USAGE_INTERVALS } from "../../../gateway/admin/usage.ts";
 import { respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { flagOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
+import { countOf, flagOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
 
 const Durations = Type.Union([
   Type.Object({ p50: Type.Integer(), p95: Type.Integer(), p99: Type.Integer() }),
@@ -18,6 +18,11 @@ const UsageSchema = Type.Object(
     group: Type.Union([Type.String(), Type.Null()], {
       description: "A route is `model@provider`. Null for requests without such a name, or without groups",
     }),
+    name: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description: "The account's or the key's; the answer has it where group_by is account or key",
+      }),
+    ),
     requests: Type.Integer(),
     failed: Type.Integer({ description: "Of these: neither completed, nor ended by their client" }),
     input_tokens: Type.Integer({ description: "All input, cached or not" }),
@@ -66,6 +71,12 @@ export const usageRoute: Route = {
     group_by: Type.Enum([...GROUPINGS], { default: "none" }),
     ...Object.fromEntries(FILTERS.map((name) => [name, Type.String()])),
     outcome: Type.Enum([...OUTCOMES]),
+    top: Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      description:
+        "Only so many groups, those that were charged the most, and the most charged first; interval must be all",
+    }),
     durations: Type.Boolean({
       default: true,
       description: "Whether percentiles are worked out: a year by model is faster without",
@@ -91,11 +102,13 @@ export const usageRoute: Route = {
   errors: [400, 503],
   async handle(context) {
     const { services, query } = context;
+    const top = countOf(query, "top");
     const usage = await services.admin.usage({
       ...rangeOf(query),
       interval: wordOf(query, "interval", USAGE_INTERVALS) ?? "hour",
       groupBy: wordOf(query, "group_by", GROUPINGS) ?? "none",
       filter: textsOf(query, FILTERS),
+      ...(top === undefined ? {} : { top }),
       hasDurations: flagOf(query, "durations", true),
       hasSpread: flagOf(query, "spread", false),
     });

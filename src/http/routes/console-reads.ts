@@ -1,0 +1,129 @@
+import { Type } from "typebox";
+import { GatewayError } from "../../core/errors.ts";
+import { roomWithin } from "../../core/time/stall.ts";
+import { DEFAULT_TIMEOUTS } from "../../gateway/timeouts.ts";
+import { streamBody } from "../../runtime/stream-body.ts";
+import { UNATTENDED_HEADER } from "../console/guard.ts";
+import { CONSOLE, PLAY } from "../console/table.ts";
+import type { Route, RouteContext } from "../route.ts";
+import { bodyOf } from "./admin/body.ts";
+
+/** A page has half as many. */
+const MOST_READS = 32;
+
+/** The longest path and query of the console have a few hundred characters. */
+const MAX_ADDRESS = 4_096;
+
+const ReadsSchema = Type.Object(
+  {
+    reads: Type.Array(Type.String({ maxLength: MAX_ADDRESS }), {
+      minItems: 1,
+      maxItems: MOST_READS,
+      description: `Paths below ${CONSOLE}, each with its query, as a GET would have them`,
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const readReads = bodyOf(ReadsSchema);
+
+/** The reads of a page as one request: a browser sends six at a time, and each costs it a way there and back. */
+export const consoleReadsRoute: Route = {
+  method: "post",
+  path: `${CONSOLE}/reads`,
+  access: "session",
+  summary: "Answers to several reads, each as to a GET with this session's cookie",
+  tag: "console",
+  body: ReadsSchema,
+  answers: {
+    200: {
+      description:
+        "Lines of JSON in the order in which they are ready: `index`, `status`, `request_id`, `retry_after` where the answer has it, and `body`",
+      text: "application/x-ndjson",
+    },
+  },
+  errors: [400, 403],
+  async handle(context) {
+    const { reads } = await readReads(context);
+    const requests = reads.map((address, i) => readOf(context.request, address, `reads[${i}]`));
+    const lines = requests.map(async (request, i) => lineOf(i, await context.answer(request)));
+    context.keepOpen();
+    return new Response(streamBody({ pipe: (sink) => sendLines(context, lines, sink), cancel: nothing }), {
+      headers: { "content-type": "application/x-ndjson" },
+    });
+  },
+};
+
+function nothing(): void {}
+
+/** The read as a request of the same session. What may be read is decided by the route that its path leads to. */
+function readOf({ url, headers, signal }: Request, address: string, param: string): Request {
+  const read = URL.parse(address, url);
+  const isOfConsole = read !== null && read.origin === new URL(url).origin && isBelow(read.pathname, CONSOLE);
+  if (!isOfConsole || isBelow(read.pathname, PLAY))
+    throw new GatewayError(
+      "invalid_request_error",
+      `${param} must be a path below ${CONSOLE}/, and not ${PLAY}/.`,
+      {
+        param,
+      },
+    );
+  const kept = [...headers].filter(([name]) => KEPT.has(name));
+  return new Request(read.href, { headers: kept, signal });
+}
+
+const KEPT: ReadonlySet<string> = new Set([
+  "cookie",
+  "host",
+  "user-agent",
+  "x-forwarded-for",
+  UNATTENDED_HEADER,
+]);
+
+function isBelow(path: string, base: string): boolean {
+  return path.startsWith(`${base}/`);
+}
+
+/** The answer as one line. All that a session reads is JSON. */
+async function lineOf(index: number, answer: Response): Promise<string> {
+  const body = await answer.text();
+  const head = {
+    index,
+    status: answer.status,
+    request_id: answer.headers.get("x-request-id"),
+    retry_after: answer.headers.get("retry-after") ?? undefined,
+  };
+  // Between the tokens of JSON a line break is as good as a space; a string has none.
+  return `${JSON.stringify(head).slice(0, -1)},"body":${body.replaceAll("\n", " ")}}\n`;
+}
+
+/** Sends each line once it is there, those of a turn together, at the client's pace. */
+async function sendLines(
+  { clock, memory }: RouteContext,
+  lines: readonly Promise<string>[],
+  sink: Parameters<Parameters<typeof streamBody>[0]["pipe"]>[0],
+): Promise<void> {
+  let ready: string[] = [];
+  let failure: Error | undefined;
+  let woken = Promise.withResolvers<void>();
+  for (const line of lines)
+    line
+      .then((text) => void ready.push(text))
+      .catch((cause: unknown) => void (failure = new Error("A read was not answered.", { cause })))
+      .finally(() => woken.resolve());
+  try {
+    for (let sent = 0; sent < lines.length;) {
+      await woken.promise;
+      woken = Promise.withResolvers();
+      if (failure !== undefined) throw failure;
+      sent += ready.length;
+      const bytes = new TextEncoder().encode(ready.join(""));
+      ready = [];
+      memory.hold(bytes.length);
+      sink.write(bytes);
+      await roomWithin(sink.flush(), clock, DEFAULT_TIMEOUTS.stalledClientMs);
+    }
+  } finally {
+    memory.hold(0);
+  }
+}

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import type { Json } from "../gateway/gateway.ts";
 import { until } from "../tasks/station.ts";
 import { useDesk } from "./desk.ts";
-import { rowsOf } from "./hands.ts";
+import { openPlace, rowsOf } from "./hands.ts";
 import { describeInLooks, LOOKS } from "./looks.ts";
 
 // Rows of a table: all of them are drawn, though not at once, and each leads to its own page as a link does.
@@ -170,5 +170,23 @@ describeInLooks("a name without a space, as long as one may be", (next) => {
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     }
+  });
+});
+
+describeInLooks("a place that is opened", (next) => {
+  const desk = useDesk(next);
+
+  desk.story("loads no file, and makes all its reads as one request", async ({ page }) => {
+    const call = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "hi" }] };
+    expect((await desk.gateway.chat(call)).status).toBe(200);
+    await page.goto(`${desk.gateway.url}/console/settings`);
+    await page.waitForLoadState("networkidle");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await openPlace(page, "Overview");
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(asked.filter((path) => !path.endsWith(".svg"))).toEqual(["/console/api/reads"]);
+    expect(await page.locator("main figure canvas").count()).toBeGreaterThan(2);
   });
 });

@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { axisTime, exactTime } from "../format/times.ts";
 import styles from "./chart.module.css";
+import { colourOf, themeChanges } from "./colours.ts";
 import { drawHeat, type Heat, heatRange, heatSplits } from "./heat.ts";
 import { ROUND_VALUES } from "./round-values.ts";
 import { coloursOf, withoutNeighbour } from "./series.ts";
@@ -46,16 +47,14 @@ export function TimeChart(props: {
     props.heat === undefined
       ? dataOf(props.times, props.series, props.stacked === true)
       : dataOf(props.times, props.series.map(aboveZero), false);
-  const draw = (): uPlot => {
-    const style = getComputedStyle(document.documentElement);
-    const token = (name: string): string => resolveColour(style.getPropertyValue(name));
+  const draw = (width: number): uPlot => {
     const span = (props.times.at(-1) ?? 0) - (props.times[0] ?? 0);
-    const axis = { stroke: token("--ink-soft"), font: "12px system-ui", ticks: { show: false } };
-    const grid = { stroke: token("--line"), width: 1 };
-    const heatColour = props.heat === undefined ? undefined : token(HEAT_COLOUR);
+    const axis = { stroke: colourOf("--ink-soft"), font: "12px system-ui", ticks: { show: false } };
+    const grid = { stroke: colourOf("--line"), width: 1 };
+    const heatColour = props.heat === undefined ? undefined : colourOf(HEAT_COLOUR);
     return new uPlot(
       {
-        width: place.clientWidth || 600,
+        width,
         height: HEIGHT,
         padding: [8, 26, 0, 0],
         legend: { show: false },
@@ -95,7 +94,7 @@ export function TimeChart(props: {
         series: [
           {},
           ...props.series.map(({ name }, at) => {
-            const colour = token((colours()[at] ?? "").slice(4, -1));
+            const colour = colourOf((colours()[at] ?? "").slice(4, -1));
             return {
               label: name,
               stroke: colour,
@@ -130,28 +129,30 @@ export function TimeChart(props: {
     );
   };
   onMount(() => {
-    const [theme, setTheme] = createSignal(0);
-    const scheme = matchMedia("(prefers-color-scheme: dark)");
-    const redraw = (): void => void setTheme((count) => count + 1);
-    const watched = new MutationObserver(redraw);
-    watched.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    scheme.addEventListener("change", redraw);
+    // The observer tells the width once the page is laid out: asking for it earlier would lay it out for each chart.
+    const [width, setWidth] = createSignal(0);
+    const resized = new ResizeObserver((entries) =>
+      setWidth(Math.floor(entries.at(-1)?.contentRect.width ?? 0)),
+    );
+    resized.observe(place);
     let plot: uPlot | undefined;
     const shape = createMemo(() => JSON.stringify([props.series.map(({ name }) => name), colours()]));
+    const isLaidOut = createMemo(() => width() > 0);
     createEffect(
-      on([theme, shape], () => {
+      on([themeChanges, shape, isLaidOut], () => {
         plot?.destroy();
-        plot = draw();
+        plot = isLaidOut() ? draw(width()) : undefined;
       }),
     );
     // New values of the same series keep the plot, and with it the cursor.
     createEffect(on(data, (next) => plot?.setData(next), { defer: true }));
-    const resized = new ResizeObserver(() => plot?.setSize({ width: place.clientWidth, height: HEIGHT }));
-    resized.observe(place);
+    createEffect(
+      on(width, (next) => {
+        if (plot !== undefined && plot.width !== next) plot.setSize({ width: next, height: HEIGHT });
+      }),
+    );
     onCleanup(() => {
       resized.disconnect();
-      watched.disconnect();
-      scheme.removeEventListener("change", redraw);
       plot?.destroy();
     });
   });
@@ -221,15 +222,4 @@ function dataOf(times: readonly number[], series: readonly Series[], isStacked: 
 /** Each stacked series is filled down to the one it stands on, so that colours do not mix. */
 function bandsOf(count: number): uPlot.Band[] {
   return Array.from({ length: count - 1 }, (_, at) => ({ series: [at + 1, at + 2] }));
-}
-
-/** A colour as a canvas understands it: tokens are functions of the theme. The chart itself may not be in the page yet. */
-function resolveColour(value: string): string {
-  const probe = document.createElement("span");
-  probe.style.color = value;
-  document.body.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  const [red = 0, green = 0, blue = 0] = (color.match(/\d+/g) ?? []).map(Number);
-  return `#${[red, green, blue].map((part) => part.toString(16).padStart(2, "0")).join("")}`;
 }

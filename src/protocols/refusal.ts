@@ -1,5 +1,6 @@
 import { filledText, isJsonObject, type JsonObject, objectsIn } from "../core/json/json-value.ts";
 import { GatewayError } from "../core/errors.ts";
+import { readRetryAfter } from "../core/time/retry-after.ts";
 import type { AnswerContext, UpstreamRefusal } from "./protocol.ts";
 
 /** What a provider said went wrong, whatever the shape it said it in. */
@@ -87,7 +88,7 @@ const SIGNATURES =
 
 function refusalError(said: Said, context: AnswerContext, retryAfter: string | null): GatewayError {
   const meaning = meaningOf(said, context.namesStored === true);
-  const cause = new RefusalCause(said, meaning, secondsOf(retryAfter ?? said.waitSec, context.nowSec));
+  const cause = new RefusalCause(said, meaning, readRetryAfter(retryAfter ?? said.waitSec, context.nowSec));
   switch (meaning) {
     case "credential":
     case "access":
@@ -347,11 +348,4 @@ export function shownMessage(
 function isFieldPath(param: unknown, secrets: readonly string[]): param is string {
   if (typeof param !== "string" || secrets.includes(param)) return false;
   return /^[\w.[\]-]{1,120}$/.test(param) && !KEY_LIKE.test(param);
-}
-
-/** A wish for a pause, as seconds or as a date: a second at least, a minute at most; `undefined` where it is neither. */
-function secondsOf(value: string | undefined, nowSec: number): number | undefined {
-  if (value === undefined) return undefined;
-  const seconds = Number.isNaN(Number(value)) ? Date.parse(value) / 1_000 - nowSec : Number(value);
-  return !Number.isFinite(seconds) ? undefined : Math.min(60, Math.max(1, Math.ceil(seconds)));
 }

@@ -18,7 +18,7 @@ export function refusalOf(answer: MediaHttpAnswer, said: SaidRefusal): MediaRefu
       ? "invalid_request"
       : reasonOf(answer.status);
   const reason = said.reason ?? byStatus;
-  const retryAfterMs = retryAfter(answer);
+  const { retryAfterMs } = answer;
   return {
     reason,
     message: said.message,
@@ -51,12 +51,6 @@ function reasonOf(status: number): MediaRefusal["reason"] {
     default:
       return "unclear";
   }
-}
-
-/** Seconds; a date, or anything else, is not heeded. */
-function retryAfter(answer: MediaHttpAnswer): number | undefined {
-  const text = answer.header("retry-after");
-  return text !== null && /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1_000 : undefined;
 }
 
 /** A vendor's codes by what they mean; the first pattern that matches counts. */

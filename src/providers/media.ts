@@ -122,6 +122,8 @@ export interface MediaHttpRequest {
 export interface MediaHttpAnswer {
   readonly status: number;
   header(name: string): string | null;
+  /** The pause that its `Retry-After` asks for, from 1 to 60 seconds. */
+  readonly retryAfterMs?: number;
   readonly bytes: Uint8Array;
   /**
    * The body as JSON; `undefined` when it is none. A long text stands there under a name, by which it can be handed on

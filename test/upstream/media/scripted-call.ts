@@ -1,3 +1,4 @@
+import { readRetryAfter } from "../../../src/core/time/retry-after.ts";
 import type { MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../../src/providers/media.ts";
 
 /** An answer as a test has it: a status and what its JSON is, or its text. */
@@ -41,10 +42,12 @@ export function scriptedCall(upstreamId: string, answers: readonly (Said | Error
 }
 
 function answerOf({ status = 200, headers = {}, json, text }: Said): MediaHttpAnswer {
+  const retryAfterSec = readRetryAfter(headers["retry-after"], 0);
   const body = text ?? (json === undefined ? "" : JSON.stringify(json));
   return {
     status,
     header: (name) => headers[name] ?? null,
+    ...(retryAfterSec === undefined ? {} : { retryAfterMs: retryAfterSec * 1_000 }),
     bytes: new TextEncoder().encode(body),
     json: text === undefined ? json : undefined,
   };

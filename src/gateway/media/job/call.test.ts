@@ -7,6 +7,7 @@ import { type ByteAccount, createByteBudget } from "../../../core/bytes/byte-bud
 import { GatewayError } from "../../../core/errors.ts";
 import type { Hold } from "../../../core/money/hold.ts";
 import type { MediaCall } from "../../../providers/media.ts";
+import { refusalOf } from "../../../providers/media-answers.ts";
 import { TaskStop } from "../../../tasks/run/job.ts";
 import { openMediaCall } from "./call.ts";
 import { createLongTexts } from "./long-texts.ts";
@@ -75,6 +76,28 @@ test("a call sends JSON with the provider's credential, and gives the whole answ
   expect(request?.target).toBe("/api/x");
   expect([request?.header("authorization"), request?.header("x-own")]).toEqual(["Bearer sk-canary", "1"]);
   expect(statuses).toEqual([201]);
+});
+
+describe("Retry-After is read by the gateway's clock, as that of language models", () => {
+  // The clock shows 21 November 2026, 12:00:00.
+  const cases: readonly (readonly [header: string, ms: number | undefined])[] = [
+    ["3", 3_000],
+    ["2.3", 3_000],
+    ["-5", 1_000],
+    ["999999999", 60_000],
+    ["Sat, 21 Nov 2026 12:00:07 GMT", 7_000],
+    ["Mon, 21 Dec 2026 12:00:00 GMT", 60_000],
+    ["Wed, 21 Oct 2015 07:28:00 GMT", 1_000],
+    ["soon", undefined],
+  ];
+  for (const [header, ms] of cases)
+    for (const status of [200, 429])
+      test(`${header}, of a ${status}`, async () => {
+        double.handle(() => jsonAnswer(status, {}, { headers: [["retry-after", header]] }));
+        const answer = await open().call.send({ method: "POST", path: "/x", json: {} });
+        expect(answer.retryAfterMs).toBe(ms as number);
+        if (status === 429) expect(refusalOf(answer, { message: "" }).retryAfterMs).toBe(ms as number);
+      });
 });
 
 test("an answer that is no JSON is none, whatever it says it is", async () => {

@@ -3,6 +3,7 @@ import type { Clock } from "../../../core/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { handOver } from "../../../core/handover.ts";
 import type { Hold } from "../../../core/money/hold.ts";
+import { readRetryAfter } from "../../../core/time/retry-after.ts";
 import { createTimeLimit, type TimeLimit } from "../../../core/time/time-limit.ts";
 import { jsonValue } from "../../../protocols/answer-json.ts";
 import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../../providers/media.ts";
@@ -86,9 +87,10 @@ async function send(
         limits,
       });
       onAnswer(answer.status);
+      const head = headOf(answer, limits.clock);
       return isGood(answer)
-        ? readAnswer(parts, answer, signal, time)
-        : readRefusal(answer, await refusalBody(answer, limits.clock));
+        ? readAnswer(parts, answer, head, signal, time)
+        : readRefusal(head, await refusalBody(answer, limits.clock));
     });
   } finally {
     memory.give(held);
@@ -102,6 +104,7 @@ async function send(
 async function readAnswer(
   { memory, texts }: MediaCallParts,
   answer: UpstreamAnswer,
+  head: AnswerHead,
   signal: AbortSignal,
   time: TimeLimit,
 ): Promise<MediaHttpAnswer> {
@@ -116,15 +119,26 @@ async function readAnswer(
     });
     const { value, hasLongTexts } = texts.readJson(bytes);
     if (hasLongTexts) kept = bytes.length;
-    return { status: answer.status, header: (name) => answer.header(name), bytes, json: value };
+    return { ...head, bytes, json: value };
   } finally {
     memory.give(room - kept);
   }
 }
 
-function readRefusal(answer: UpstreamAnswer, bytes: Uint8Array): MediaHttpAnswer {
-  const { status } = answer;
-  return { status, header: (name) => answer.header(name), bytes, json: jsonValue(bytes) };
+function readRefusal(head: AnswerHead, bytes: Uint8Array): MediaHttpAnswer {
+  return { ...head, bytes, json: jsonValue(bytes) };
+}
+
+type AnswerHead = Pick<MediaHttpAnswer, "status" | "header" | "retryAfterMs">;
+
+/** As soon as it has come, since a pause until a moment is counted from then. */
+function headOf(answer: UpstreamAnswer, clock: Clock): AnswerHead {
+  const retryAfterSec = readRetryAfter(answer.retryAfter, Math.floor(clock.nowMs() / 1_000));
+  return {
+    status: answer.status,
+    header: (name) => answer.header(name),
+    ...(retryAfterSec === undefined ? {} : { retryAfterMs: retryAfterSec * 1_000 }),
+  };
 }
 
 /** Runs `work` with a signal that ends it at the limit with `timeout_error`, or when the call's own signal does. */

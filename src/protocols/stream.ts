@@ -63,6 +63,15 @@ export interface StreamFormat<R extends StreamReader> {
   oddError?(text: string): unknown;
 }
 
+/**
+ * Comments and pings before the content are written up to so many bytes. Until content comes nobody is sent anything of
+ * the stream, so what is written is held, and a provider may send them for minutes.
+ */
+const MOST_QUIET_BYTES = 4 * 1024;
+
+/** Of what is written around each of them. */
+const QUIET_FRAME_BYTES = 32;
+
 const NOTHING = new Uint8Array(0);
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -114,6 +123,8 @@ class Stage<R extends StreamReader> implements RelayStream, StreamState, EventVi
   readonly #events: EventReader;
   readonly #repeats: Repeats;
   #noted: Set<string> | undefined;
+  /** Of comments and pings before the content. */
+  #quietBytes = 0;
 
   constructor(
     format: StreamFormat<R>,
@@ -198,11 +209,18 @@ class Stage<R extends StreamReader> implements RelayStream, StreamState, EventVi
   }
 
   comment(bytes: Uint8Array, start: number, end: number): void {
-    if (!this.#hasEnded()) this.#sink.comment?.(bytes, start, end);
+    if (!this.#hasEnded() && this.#isHeard(end - start)) this.#sink.comment?.(bytes, start, end);
   }
 
   take(bytes: Uint8Array, from: number): number {
     return this.#repeats.take(bytes, from);
+  }
+
+  /** Whether there is room for so many bytes that say nothing. */
+  #isHeard(length: number): boolean {
+    if (this.hasContent) return true;
+    this.#quietBytes += length + QUIET_FRAME_BYTES;
+    return this.#quietBytes <= MOST_QUIET_BYTES;
   }
 
   #hasEnded(): boolean {
@@ -219,7 +237,10 @@ class Stage<R extends StreamReader> implements RelayStream, StreamState, EventVi
     SPAN.bytes = bytes;
     SPAN.start = start;
     SPAN.end = end;
-    const verdict = this.#reader.see(SPAN);
+    const { chunks } = this;
+    let verdict = this.#reader.see(SPAN);
+    // What is no chunk is a ping.
+    if (chunks === this.chunks && !this.#isHeard(end - start)) verdict = "drop";
     if (shape.error.start === -1) {
       if (verdict !== "drop") this.#sink.event(SPAN, verdict);
       return verdict;

@@ -3,6 +3,10 @@ import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { chatStream } from "../../../test/upstream/chat-bytes.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
+import { generateContent } from "../../protocols/generate-content/index.ts";
+import { messages } from "../../protocols/messages/index.ts";
+import type { RelayProtocol } from "../../protocols/protocol.ts";
+import { responses } from "../../protocols/responses/index.ts";
 import type { UpstreamAnswer } from "../../providers/upstream.ts";
 import type { CallServices, PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "../request-record.ts";
@@ -10,16 +14,24 @@ import { openStreamAnswer } from "./relay-stream.ts";
 import { DEFAULT_TIMEOUTS } from "../timeouts.ts";
 
 /** A streamed answer of a provider that sends `body`, and what became of its call and its record. */
-async function openAnswer(body: ReadableStream<Uint8Array>) {
+async function openAnswer(
+  body: ReadableStream<Uint8Array>,
+  protocol: RelayProtocol = chatCompletions,
+  told: string[] = [],
+) {
   const clock = createFakeClock();
-  const told: string[] = [];
   const call = {
-    protocol: chatCompletions,
+    protocol,
     context: { ...ANSWER_CONTEXT, model: "m" },
     send: async () => ({ open: () => body.getReader() }) as unknown as UpstreamAnswer,
     sawByte: () => {},
     sawAnswer: () => {},
-    abort: () => {},
+    sendAgain: async () => undefined,
+    abort: () => void told.push("stopped"),
+    settleBroken: async (metered: unknown) => {
+      told.push(metered === undefined ? "free" : "charged");
+      return 0n;
+    },
     settle: async () => {
       told.push("charged");
       return 1_000_000n;
@@ -110,3 +122,39 @@ for (const inARead of [1, 16, 64, 128].map((kib) => kib * KIB))
     await piping;
     expect(stream.given).toBe(bytes.length);
   });
+
+const MIB = 1024 * KIB;
+
+/** Events without content, of which a provider may send any number. */
+const EMPTY = [
+  [chatCompletions, { id: "c", choices: [{ index: 0, delta: {} }] }],
+  [messages, { type: "something_new" }],
+  [generateContent, { candidates: [{ content: { role: "model", parts: [{ text: "" }] } }] }],
+  [responses, { type: "response.in_progress", response: { id: "r" } }],
+] as const;
+
+for (const [protocol, event] of EMPTY)
+  for (const size of ["small", "large"] as const)
+    test(`of ${protocol.id} at most 32 MiB are held of a stream without content: it is refused, stopped and free (${size} events)`, async () => {
+      const padded = size === "small" ? event : { ...event, pad: "x".repeat(500_000) };
+      const bytes = new TextEncoder().encode(`data: ${JSON.stringify(padded)}\n\n`);
+      let given = 0;
+      const endless = new ReadableStream<Uint8Array>(
+        {
+          pull(controller) {
+            given += bytes.length;
+            controller.enqueue(bytes.slice());
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      const told: string[] = [];
+      const asked = openAnswer(endless, protocol, told);
+      expect(asked).rejects.toMatchObject({
+        kind: "upstream_error",
+        message: "The provider sent 32 MiB without any content.",
+      });
+      await asked.catch(() => {});
+      expect(told).toEqual(["stopped", "free"]);
+      expect(given).toBeLessThan(size === "small" ? 33 * MIB : 40 * MIB);
+    });

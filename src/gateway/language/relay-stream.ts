@@ -186,11 +186,14 @@ class RelayedStream implements StreamAnswer, Watched {
 
   async #readToContent(): Promise<void> {
     const { stream } = this;
+    let held = 0;
     while (this.#hasMore && !stream.hasContent) {
       const out = this.#take(await this.#read());
       // A copy: the runtime may reuse the bytes it gave.
       if (out !== undefined) this.#held.push(out.slice());
       if (stream.failure !== undefined) throw stream.failure;
+      if (out !== undefined) held += out.length + PIECE_BYTES;
+      if (held > MOST_HELD_BYTES && !stream.hasContent) throw noContent();
     }
     if (!this.#hasMore && !stream.isComplete) throw cutOff();
     if (stream.hasContent) this.#record.sawContent();
@@ -299,6 +302,15 @@ class RelayedStream implements StreamAnswer, Watched {
   }
 }
 
+/**
+ * What is held of an answer at most before its content: as much as the longest line that a format takes, since an event
+ * may repeat the request.
+ */
+const MOST_HELD_BYTES = 32 * 1024 * 1024;
+
+/** What the runtime needs for a piece beside its bytes, so that small ones count. */
+const PIECE_BYTES = 128;
+
 const NONE_HELD: Uint8Array[] = [];
 
 function asItIs(cause: unknown): Error {
@@ -320,6 +332,11 @@ async function readToEnd(reader: Reader, call: PaidCall, clock: Clock): Promise<
   } finally {
     timer.cancel();
   }
+}
+
+function noContent(): GatewayError {
+  const message = "The provider sent 32 MiB without any content.";
+  return new GatewayError("upstream_error", message);
 }
 
 function cutOff(): GatewayError {

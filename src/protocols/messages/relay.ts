@@ -19,6 +19,8 @@ const eventHead = (type: string): Uint8Array => encoder.encode(`event: ${type}\n
 const HEADS = Object.fromEntries(KINDS.map((kind) => [kind, eventHead(kind)])) as Readonly<
   Record<(typeof KINDS)[number], Uint8Array>
 >;
+/** The most `message_delta` events that are held back: providers send one. */
+const MOST_HELD = 8;
 const MESSAGE_STOP = encoder.encode(STOP_DATA);
 
 /**
@@ -120,6 +122,8 @@ class EventRelay implements StreamSink {
       this.#lastDelta = data;
       this.#emit(apart, span);
       this.#held.push(apart.take() ?? END);
+      // Only the last waits for the charge; the others wait for what follows, and not without end.
+      if (this.#held.length > MOST_HELD) out.add(this.#held.shift() as Uint8Array);
     }
   }
 }

@@ -8,7 +8,8 @@ const ERROR_WORDS: ErrorWords = {
   invalid_request_error:
     "The request is not valid; the message names the field. Do not send it again as it is",
   content_moderation: "The provider blocked it. Change what is asked",
-  input_too_large: "More than the model's context, or a body of more than 32 MiB",
+  input_too_large:
+    "More than the model's context, than its provider takes from the gateway in a minute, or a body of more than 32 MiB",
   auth_error: "The key is missing, wrong, revoked or expired",
   insufficient_credits:
     "The balance, or the key's budget, does not cover the most that the request can cost. Lower the bound on output, or buy credit",
@@ -36,7 +37,7 @@ const CATEGORY_WORDS: Readonly<Partial<Record<Category, ErrorWords>>> = {
   embedding: {
     ...ERROR_WORDS,
     input_too_large:
-      "A text, or all of them, has more tokens than the model takes, or a body of more than 32 MiB",
+      "A text, or all of them, has more tokens than the model takes, or than its provider takes from the gateway in a minute, or a body of more than 32 MiB",
     insufficient_credits:
       "The balance, or the key's budget, does not cover the most that the request can cost. Send less text, or buy credit",
   },

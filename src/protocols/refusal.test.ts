@@ -60,12 +60,14 @@ describe("every vendor's shape of a 400 gives its sentence", () => {
   }
 });
 
-test("a request that alone is more than the credential may use in a minute is overload, without the operator's names", () => {
+test("a request that alone is more than the credential may use in a minute is too large, without the operator's names", () => {
   const message =
     "Request too large for model `llama-3.1` in organization `org_01kgg5588` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 7000, please reduce your message size.";
   for (const status of [413, 429]) {
     const error = refuse(status, { error: { message, type: "tokens", code: "rate_limit_exceeded" } });
-    expect([error.kind as string, error.message.includes("org_")]).toEqual(["overloaded_error", false]);
+    expect([error.kind as string, error.message.includes("org_")]).toEqual(["input_too_large", false]);
+    expect([error.retryAfterSec, error.message.includes("waiting does not help")]).toEqual([undefined, true]);
+    expect(error.operatorHint).toContain("tokens per minute");
     expect((error.cause as RefusalCause).beyondLimit).toBe(true);
   }
 });

@@ -73,14 +73,11 @@ export class RefusalCause extends Error {
     this.status = status === 0 && codes.some(isIn(LIMITED)) ? 429 : status;
     this.fault = isOperatorFault(meaning) ? meaning : undefined;
     this.retryAfterSec = retryAfterSec;
-    this.beyondLimit = meaning === "overloaded_error" && BEYOND_LIMIT.test(message);
+    this.beyondLimit = meaning === "beyond_limit";
     this.aboutSignatures =
       status === 400 && (codes.includes("invalid_encrypted_content") || SIGNATURES.test(message));
   }
 }
-
-/** Sentence of OpenAI (429) and Groq (413), with the code of a limit that is used up. It names their account. */
-const BEYOND_LIMIT = /^request too large for [^"']{1,300} on tokens per min/i;
 
 /** Sentences about signatures, of Anthropic (two), Gemini (two) and Vertex, each from its start or behind a path. */
 const SIGNATURES =
@@ -102,6 +99,9 @@ function refusalError(said: Said, context: AnswerContext, retryAfter: string | n
         foreign: true,
         ...(isFieldPath(said.param, context.secrets) ? { param: said.param } : {}),
       });
+    case "beyond_limit":
+      // Never the provider's sentence: it names the operator's account and its limit.
+      return new GatewayError("input_too_large", OURS[meaning], { cause, operatorHint: RAISE_LIMIT });
     case "overloaded_error":
       return new GatewayError(meaning, OURS[meaning], {
         cause,
@@ -117,10 +117,15 @@ const OURS = {
   invalid_request_error: "The provider refused the request as invalid.",
   input_too_large: "The input is longer than the model takes.",
   content_moderation: "The provider's moderation blocked the request.",
+  beyond_limit:
+    "This request alone is larger than the provider takes from this gateway in a minute, so waiting does not help: send less, or ask for fewer output tokens.",
   overloaded_error: "The provider is overloaded or limits its rate. Try again shortly.",
   timeout_error: "The provider did not answer in time.",
   upstream_error: "The provider failed to answer this request.",
 } as const;
+
+const RAISE_LIMIT =
+  "The credential's tokens per minute are fewer than one request needs: raise them at the provider, or add a route.";
 
 /**
  * What only the operator can mend: the key or its account is refused for all that it may ask for, or for this model, or
@@ -222,12 +227,14 @@ const SIGNS: readonly Signs[] = [
         /^(this (model|endpoint)'s maximum (context|prompt) length is|prompt (is )?too long|prompt exceeds max length|the input token count|(the model returned the following errors: )?input tokens exceeded|input is too long|your input exceeds the context window|input length and `max_tokens` exceed context limit|prompt contains \d+ tokens|[<\d.>a-z_]{0,40} ?range of input length should be|your request exceeded model token limit|the total length of all messages is too long|too many tokens|the request exceeds the available context size|please reduce the length of the messages|the number of tokens to keep from the initial prompt is greater than the context length|trying to keep the first \d+ tokens when context)/i,
     },
   },
-  { meaning: "invalid_request_error", statuses: [400, 422] },
   {
-    meaning: "overloaded_error",
-    statuses: [429, 503, 529],
-    sentences: { at: [413, 429, 0], pattern: BEYOND_LIMIT },
+    meaning: "beyond_limit",
+    statuses: [],
+    // OpenAI (429) and Groq (413), with the code of a limit that is used up.
+    sentences: { at: [413, 429, 0], pattern: /^request too large for [^"']{1,300} on tokens per min/i },
   },
+  { meaning: "invalid_request_error", statuses: [400, 422] },
+  { meaning: "overloaded_error", statuses: [429, 503, 529] },
   { meaning: "timeout_error", statuses: [504, 524] },
 ];
 

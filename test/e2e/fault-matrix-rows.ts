@@ -54,6 +54,13 @@ const CLOSED = ["open", 1, "credential_refused"] as const;
 const UPSTREAM = [502, "upstream_error"] as const;
 const OVERLOADED = [503, "overloaded_error"] as const;
 
+/** As OpenAI and Groq say that a request alone is more than the credential may use in a minute. */
+const BEYOND_LIMIT = {
+  type: "tokens",
+  code: "rate_limit_exceeded",
+  message: "Request too large for up in organization org-1 on tokens per min (TPM): Limit 1, Requested 30.",
+};
+
 /** What fares alike. */
 type Fate = Pick<Row, "want" | "calls" | "state">;
 
@@ -188,6 +195,14 @@ export const BEFORE: readonly Row[] = [
     calls: "none",
     state: NEUTRAL,
   },
+  ...[413, 429].map((status): Row => ({
+    id: status === 413 ? "U22" : "U23",
+    name: `${status}, beyond the credential's limit`,
+    answer: refusal(status, BEYOND_LIMIT, [["retry-after", "20"]]),
+    want: [400, "input_too_large"],
+    calls: "any",
+    state: NEUTRAL,
+  })),
   {
     id: "U23",
     name: "429, Retry-After: 1",

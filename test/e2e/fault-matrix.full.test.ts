@@ -96,6 +96,11 @@ describe("before content", () => {
         expect(response.headers.get("x-request-id")).toStartWith("req_");
         if (want[0] === 503 && !isServed)
           expect(Number(response.headers.get("retry-after"))).toBeWithin(1, 61);
+        if (want[0] === 400 && !isServed) {
+          const { headers } = response;
+          expect([headers.get("x-should-retry"), headers.get("retry-after")]).toEqual(["false", null]);
+          expect(text).not.toContain("org-1");
+        }
       }
       expect(JSON.stringify(station.gateway.logs.slice(logged))).not.toMatch(/Say hello|0123456789/);
       if (isAll || !isServed) print(row, told, sent, state, `${cases.length} ways of asking`);

@@ -62,6 +62,8 @@ const refused = (status: number, error: object = {}): GatewayError =>
     { status, body: new TextEncoder().encode(JSON.stringify({ error })), retryAfter: null },
     CONTEXT,
   );
+const limited = (retryAfter: string): GatewayError =>
+  readRefusal({ status: 429, body: new Uint8Array(), retryAfter }, CONTEXT);
 const UNTRUSTED = new GatewayError("upstream_error", "x", {
   cause: Object.assign(new Error("x"), { code: "CERT_HAS_EXPIRED" }),
 });
@@ -200,6 +202,61 @@ describe("a request that fails", () => {
     expect(next).rejects.toThrow("gone");
     await next.catch(() => {});
     expect(underWay()).toBe(0);
+  });
+});
+
+describe("a request that alone is beyond the limit of a credential", () => {
+  const MESSAGE = "Request too large for up on tokens per min (TPM): Limit 1, Requested 30.";
+  const beyond = (): GatewayError => refused(429, { code: "rate_limit_exceeded", message: MESSAGE });
+  const later = { kind: "overloaded_error", cause: { kind: "input_too_large" } };
+
+  test("is refused as that once every way has said so, also beside a way that only the operator can mend", async () => {
+    const { open, candidates, routing } = waysOf(["a/1", "b/1", "c/1"], { attempts: 5 });
+    const closed = routing.health.admit(candidates[2]!.way.key, {});
+    if ("end" in closed)
+      closed.end({ kind: "failed", blame: "credential", reason: "credential_refused", opens: true });
+    const tries = open();
+    await tries.first(here);
+    expect((await tries.next(beyond(), answer(429), here))?.name).toBe("b/1 signed");
+    expect(await tries.next(beyond(), answer(429), here)).toBeUndefined();
+  });
+
+  test("is to be sent again where another way was limited, as late as that says", async () => {
+    const { open } = waysOf(["a/1", "b/1"]);
+    const tries = open();
+    await tries.first(here);
+    await tries.next(limited("20"), answer(429), here);
+    const last = tries.next(beyond(), answer(429), here);
+    expect(last).rejects.toMatchObject({ ...later, retryAfterSec: 20 });
+    await last.catch(() => {});
+  });
+
+  test("is to be sent again where another way waits", async () => {
+    const { open } = waysOf(["a/1", "b/1"]);
+    const waits = open();
+    await waits.first(here);
+    await waits.next(limited("20"), answer(429), here);
+    waits.end();
+    const tries = open();
+    expect((await tries.first(here)).name).toBe("b/1 signed");
+    const last = tries.next(beyond(), answer(429), here);
+    expect(last).rejects.toMatchObject({ ...later, retryAfterSec: 20 });
+    await last.catch(() => {});
+  });
+
+  test("is to be sent again where the bounds on attempts leave a way out", async () => {
+    const once = waysOf(["a/1", "b/1"], { attempts: 1 }).open();
+    await once.first(here);
+    const last = once.next(beyond(), answer(429), here);
+    expect(last).rejects.toMatchObject(later);
+    await last.catch(() => {});
+    const { open, routing } = waysOf(["a/1", "b/1"]);
+    const tries = open();
+    await tries.first(here);
+    left(routing);
+    const next = tries.next(beyond(), answer(429), here);
+    expect(next).rejects.toMatchObject(later);
+    await next.catch(() => {});
   });
 });
 

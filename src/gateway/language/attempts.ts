@@ -3,7 +3,14 @@ import { GatewayError } from "../../core/errors.ts";
 import type { Health, Place } from "../routing/health.ts";
 import { RefusalCause } from "../../protocols/refusal.ts";
 import type { Routing } from "../routing/routing.ts";
-import { type Answered, MOST_WAIT_MS, readFailure, type Retry, retryOf } from "../routing/retry.ts";
+import {
+  type Answered,
+  type FailureReason,
+  MOST_WAIT_MS,
+  readFailure,
+  type Retry,
+  retryOf,
+} from "../routing/retry.ts";
 import type { CalledWay } from "../routing/ways.ts";
 import type { RetryStep } from "../metrics/meter.ts";
 import type { RequestRecord } from "../request-record.ts";
@@ -65,7 +72,7 @@ export interface Attempts<Prepared> {
   first(signal: AbortSignal): Promise<Prepared>;
   /**
    * The way to go on by after `error`; `undefined` where the request must not be sent again, or cannot. `answer` had come
-   * before it.
+   * before it. Throws a 503 where `error` says that waiting does not help, and another way may serve the request later.
    */
   next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined>;
   /** The answer of the present way has begun, or was read whole where it `isPlain`. */
@@ -101,6 +108,10 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   #current: Chosen<Prepared> | undefined;
   #place: Place | undefined;
   #startedMs = 0;
+  /** How soon a way may take the request that has not: never, where none failed or waits but for the operator. */
+  #laterMs = Infinity;
+  /** The search for a way ended at a bound on attempts. */
+  #isCut = false;
 
   constructor(
     { routing, clock }: AttemptServices,
@@ -126,8 +137,33 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const current = this.#current;
     if (current === undefined || signal.aborted) return undefined;
     const retry = this.#failed(error, answer);
-    if (current.candidate.way.failsAsAsked || this.#calls >= this.#routing.settings().attempts)
-      return undefined;
+    if (current.candidate.way.failsAsAsked) return undefined;
+    const next = await this.#after(current, error, retry, signal);
+    if (next === undefined && retry.reason === "beyond_limit") this.#throwIfLater(current, error, retry);
+    if (LATER.has(retry.reason))
+      this.#mayServeIn(this.#routing.health.look(current.candidate.way.key).waitMs);
+    return next;
+  }
+
+  #mayServeIn(waitMs: number): void {
+    this.#laterMs = Math.min(this.#laterMs, waitMs);
+  }
+
+  /** Another way may take what is beyond the limit of this one: then trying again helps. */
+  #throwIfLater({ candidate }: Chosen<Prepared>, error: Error, retry: Retry): void {
+    const isOneLeft = this.#isCut && this.#othersAfter(candidate, retry).length > 0;
+    const waitMs = isOneLeft ? 0 : this.#laterMs;
+    if (waitMs < Infinity) throw noWay(waitMs, error);
+  }
+
+  async #after(
+    current: Chosen<Prepared>,
+    error: Error,
+    retry: Retry,
+    signal: AbortSignal,
+  ): Promise<Prepared | undefined> {
+    this.#isCut = this.#calls >= this.#routing.settings().attempts;
+    if (this.#isCut) return undefined;
     const isUnread = error.cause instanceof RefusalCause && error.cause.aboutSignatures;
     if (!isUnread && retry.where === "nowhere") return undefined;
     const next = await this.#withinBudget(() =>
@@ -144,7 +180,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   /** What `choose` gives, where all requests together have a retry left. */
   async #withinBudget(choose: () => Promise<Prepared | undefined>): Promise<Prepared | undefined> {
     const { budget } = this.#routing;
-    if (!budget.take()) return undefined;
+    this.#isCut = !budget.take();
+    if (this.#isCut) return undefined;
     let next: Prepared | undefined;
     try {
       next = await choose();
@@ -265,6 +302,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
       const place = failsAsAsked ? NO_PLACE : this.#routing.health.admit(key, bounds);
       if ("waitMs" in place) {
         waitMs = Math.min(waitMs, place.waitMs);
+        if (place.isOperators !== true) this.#mayServeIn(place.waitMs);
         continue;
       }
       let isTaken = false;
@@ -309,14 +347,27 @@ function stepTo(to: CalledWay, from: CalledWay): RetryStep {
   return to.key.credential === from.key.credential ? "same" : "credential";
 }
 
+/** Failures that may be over by themselves. */
+const LATER: ReadonlySet<FailureReason> = new Set<FailureReason>([
+  "not_sent",
+  "send_timed_out",
+  "try_again",
+  "rate_limited",
+  "failed",
+  "reset",
+  "bad_gateway",
+  "timed_out",
+  "bad_answer",
+]);
+
 const NO_PLACE: Place = { answered() {}, end() {} };
 const GOOD = { kind: "ok" } as const;
 const NEUTRAL = { kind: "neutral" } as const;
 const NOT_MADE = { kind: "not_made" } as const;
 
 /** Every way has an open breaker, waits, or has as many calls as it may. */
-function noWay(waitMs: number): GatewayError {
+function noWay(waitMs: number, cause?: Error): GatewayError {
   const retryAfterSec = Math.min(60, Math.max(1, Math.ceil(waitMs / 1_000)));
   const sentence = "Every provider of this model fails or is at its limits now. Try again shortly.";
-  return new GatewayError("overloaded_error", sentence, { retryAfterSec });
+  return new GatewayError("overloaded_error", sentence, { retryAfterSec, cause });
 }

@@ -179,8 +179,8 @@ const BY_HOW = {
 function reasonOf({ how, status = 0, isRequests, beyondLimit, fault }: Failure): FailureReason {
   if (how !== "refused" && how !== "error_event" && how !== "error_body") return BY_HOW[how];
   if (fault !== undefined) return OF_FAULT[fault];
-  if (isRequests === true) return "not_theirs";
   if (beyondLimit === true) return "beyond_limit";
+  if (isRequests === true) return "not_theirs";
   // An error that came in place of an answer says that there is none, unless that was a plain answer: it may be paid for.
   if (how !== "refused" && (status === 0 || status >= 500))
     return how === "error_event" ? "failed" : "bad_answer";

@@ -107,12 +107,16 @@ function abortOfAll(reads: readonly Waiting[]): AbortSignal {
 async function* linesOf({ body }: Response): AsyncGenerator<string> {
   if (body === null) return;
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
+  let begun: string[] = [];
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    const lines = (rest + value).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
+    // A line may come in many pieces: only the new one is looked through.
+    const [first = "", ...others] = value.split("\n");
+    begun.push(first);
+    for (const next of others) {
+      yield begun.join("");
+      begun = [next];
+    }
   }
 }

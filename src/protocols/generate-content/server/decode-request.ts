@@ -102,11 +102,13 @@ function leaveRest(
   }
 }
 
+const HIDDEN = { hidden: true } as const;
+const HIDDEN_BY_DEFAULT = { hidden: true, hiddenByDefault: true } as const;
+
 /** Thoughts are shown to those who ask for them. */
 function decodeWish({ thinkingConfig: config }: JsonObject): ThinkingWish | undefined {
-  if (!isJsonObject(config)) return { hidden: true };
+  if (!isJsonObject(config)) return HIDDEN_BY_DEFAULT;
   const { thinkingBudget: budget, thinkingLevel: level, includeThoughts } = config;
-  const hidden = includeThoughts === true ? undefined : true;
   if (budget === 0) return { mode: "off" };
   const word = filledText(level)?.toLowerCase();
   const effort = EFFORTS.find((known) => known === word);
@@ -117,7 +119,7 @@ function decodeWish({ thinkingConfig: config }: JsonObject): ThinkingWish | unde
         : undefined,
     budgetTokens: typeof budget === "number" && budget > 0 ? budget : undefined,
     effort,
-    hidden,
+    ...(includeThoughts === true ? {} : typeof includeThoughts === "boolean" ? HIDDEN : HIDDEN_BY_DEFAULT),
   }) as ThinkingWish;
 }
 

@@ -119,7 +119,7 @@ function decodeWish({ reasoning }: Readonly<JsonObject>): ThinkingWish | undefin
   if (!(EFFORTS as readonly string[]).includes(effort))
     throw wrong("reasoning.effort", `must be one of ${EFFORTS.join(", ")}`);
   if (effort === "none") return { mode: "off" };
-  return summary === undefined ? { effort, hidden: true } : { effort };
+  return summary === undefined ? { effort, hidden: true, hiddenByDefault: true } : { effort };
 }
 
 function decodeFormat({ text }: Readonly<JsonObject>): ResponseFormat | undefined {

@@ -1,6 +1,8 @@
+import { type ErrorKind, GatewayError } from "../core/errors.ts";
 import type { ImageRequest } from "../core/media/media.ts";
 import { addUsage, type Usage } from "../core/money/usage.ts";
 import type { MediaCall, MediaDone, MediaRefusal, MediaStep } from "./media.ts";
+import { callFault, isRedirect } from "./upstream.ts";
 
 /** What came of several calls at once: their answers, and why there is none where one broke. */
 export interface EachEnd {
@@ -68,15 +70,41 @@ const NOT_BEGUN: ReadonlySet<MediaRefusal["reason"]> = new Set(["busy", "operato
  */
 export function refusedTogether({ steps, broken }: EachEnd): MediaStep {
   const refused = steps.filter((step) => step.state === "refused");
-  const of = (is: (reason: MediaRefusal["reason"]) => boolean) =>
-    refused.find(({ refusal }) => is(refusal.reason));
-  const known = of((reason) => reason !== "unclear" && !NOT_BEGUN.has(reason));
-  if (known !== undefined) return known;
+  const of = (is: (refusal: MediaRefusal) => boolean) => refused.find(({ refusal }) => is(refusal));
+  // A server that redirects does not say what it has done with the request.
+  const redirect = of(({ status = 0 }) => isRedirect(status));
+  const unclear = of(({ reason }) => reason === "unclear");
+  const doubtful = broken.find(mayHaveBegun);
+  const known = of(({ reason }) => reason !== "unclear" && !NOT_BEGUN.has(reason));
+  const isDoubted = redirect !== undefined || unclear !== undefined || doubtful !== undefined;
+  if (known !== undefined) return isDoubted ? withDoubt(known.refusal) : known;
+  // It ends the task, and with it what could be sent again.
+  if (redirect !== undefined) return withDoubt(redirect.refusal);
+  if (doubtful !== undefined) throw doubtful;
+  if (unclear !== undefined) return unclear;
   if (broken.length > 0) throw broken[0];
   return (
-    of((reason) => reason === "unclear") ??
-    of((reason) => reason === "operator_fault") ??
+    of(({ reason }) => reason === "operator_fault") ??
     refused[0] ??
     steps[0] ?? { state: "refused", refusal: { reason: "failed", message: "" } }
   );
+}
+
+function withDoubt(refusal: MediaRefusal): MediaStep {
+  return { state: "refused", refusal: { ...refusal, mayBeBegun: true } };
+}
+
+/** Errors by which a call ends before it is sent. */
+const OURS: ReadonlySet<ErrorKind> = new Set([
+  "overloaded_error",
+  "rate_limit_error",
+  "invalid_request_error",
+  "input_too_large",
+  "content_moderation",
+]);
+
+function mayHaveBegun(error: unknown): boolean {
+  if (error instanceof GatewayError && OURS.has(error.kind)) return false;
+  const fault = callFault(error);
+  return fault !== "not_sent" && fault !== "untrusted";
 }

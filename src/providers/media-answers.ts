@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
+import { isRedirect } from "./upstream.ts";
 import type { MediaHttpAnswer, MediaRefusal, MediaStep } from "./media.ts";
 
 /** What a provider said in a refusal, in whatever shape it says it. */
@@ -23,12 +24,13 @@ export function refusalOf(answer: MediaHttpAnswer, said: SaidRefusal): MediaRefu
     reason,
     message: said.message,
     code: said.code ?? `${answer.status}`,
+    status: answer.status,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 
 function reasonOf(status: number): MediaRefusal["reason"] {
-  if (status >= 300 && status < 400) return "operator_fault";
+  if (isRedirect(status)) return "operator_fault";
   switch (status) {
     case 400:
     case 422:

@@ -83,6 +83,10 @@ export interface MediaRefusal {
   readonly message: string;
   /** The provider's word for it, for the log: a code or a status. */
   readonly code?: string;
+  /** The status of the answer that said it; absent where none said it by that. */
+  readonly status?: number;
+  /** It is of one of several calls for the task, and another of them may have begun its part. */
+  readonly mayBeBegun?: true;
   /** After how long it may be tried again, where the provider says so. */
   readonly retryAfterMs?: number;
 }

@@ -138,6 +138,11 @@ function addressOf(baseUrl: string, path: string): string {
   });
 }
 
+/** Whether an answer with that status leads elsewhere. None is followed. */
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
 /** What is known of a call that was not answered. */
 export type CallFault =
   /** Nobody took it, since no one had all of it: the same can be sent again. */

@@ -97,6 +97,7 @@ export const SHOWN: readonly Shown[] = [
     ["U60", IMAGES, "U60 a client that waits for an image"],
     ["U62", MEDIA, "U62 since it stops reading"],
   ),
+  ...shown("quiet-streams.test.ts", ["U46", STREAMS, "is cut off at 32 MiB"]),
   ...shown("images.full.test.ts", ["U58", IMAGES, "whose client goes ends its task"]),
   ...shown(
     "media-faults.full.test.ts",
@@ -142,6 +143,7 @@ export const SHOWN: readonly Shown[] = [
     ["U27", MEDIA, "U27: 503"],
     ["U29", MEDIA, "U29: a redirect"],
   ),
+  ...shown("media-parts.full.test.ts", ["U29", IMAGES, "two images of which the calls meet"]),
   ...shown("src/gateway/media/job/usage.test.ts", [
     "U35",
     IMAGES,
@@ -151,6 +153,7 @@ export const SHOWN: readonly Shown[] = [
     "src/gateway/media/job/call.test.ts",
     ["U46", MEDIA, "without end"],
     ["U47", MEDIA, "that unfolds"],
+    ["U28", MEDIA, "Retry-After is read by the gateway's clock"],
   ),
   ...shown(
     "media-vendor-faults.full.test.ts",

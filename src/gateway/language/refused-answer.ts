@@ -4,9 +4,9 @@ import type { Clock } from "../../core/time/clock.ts";
 import type { AnswerContext, RelayProtocol } from "../../protocols/protocol.ts";
 import { hasError } from "../../protocols/refusal.ts";
 import { MOST_REFUSAL_BYTES, refusalBody } from "../../providers/refusal-body.ts";
-import type { UpstreamAnswer } from "../../providers/upstream.ts";
+import { isRedirect, type UpstreamAnswer } from "../../providers/upstream.ts";
 import type { RequestRecord } from "../request-record.ts";
-import { isGoodStatus, isRedirect } from "../routing/retry.ts";
+import { isGoodStatus } from "../routing/retry.ts";
 
 /** Whether the answer has a good status and a content type that fits. */
 export function isAnswer({ status, contentType }: UpstreamAnswer, stream: boolean): boolean {

@@ -1,7 +1,7 @@
 import { type ErrorKind, GatewayError } from "../../core/errors.ts";
 import { fraction, type Random } from "../../core/random.ts";
 import { type OperatorFault, RefusalCause } from "../../protocols/refusal.ts";
-import { callFault, type CallFault } from "../../providers/upstream.ts";
+import { callFault, type CallFault, isRedirect } from "../../providers/upstream.ts";
 import type { CallResult } from "./call-result.ts";
 import type { UnsafeRetry } from "./settings.ts";
 
@@ -198,11 +198,6 @@ export interface Answered {
 /** Whether a provider's answer with that status is one that it charges for. */
 export function isGoodStatus(status: number): boolean {
   return status >= 200 && status < 300;
-}
-
-/** Whether a provider's answer with that status leads elsewhere. None is followed. */
-export function isRedirect(status: number): boolean {
-  return status >= 300 && status < 400;
 }
 
 /** What is known of a call that ended with `error`, before anything of an answer's content went to the client. */

@@ -1,9 +1,8 @@
 import { GatewayError } from "../../../core/errors.ts";
 import { describeError } from "../../../core/log/log.ts";
 import type { MediaDone, MediaRefusal, MediaStep } from "../../../providers/media.ts";
-import { callFault } from "../../../providers/upstream.ts";
+import { callFault, isRedirect } from "../../../providers/upstream.ts";
 import type { Place } from "../../routing/health.ts";
-import { isRedirect } from "../../routing/retry.ts";
 import {
   callForAttempt,
   callForPoll,
@@ -136,7 +135,8 @@ async function send(job: Job, place: Place): Promise<Attempted> {
     place.end(resultOfError(error, job.parts.random));
     return afterThrow(job, error);
   }
-  const status = job.attempts.at(-1)?.status ?? 0;
+  // Of several calls for the task the one counts that is told of; the row of attempts has the last.
+  const status = statusOf(step) ?? job.attempts.at(-1)?.status ?? 0;
   place.end(resultOfStep(step, status, job.parts.random));
   switch (step.state) {
     case "working":
@@ -149,8 +149,12 @@ async function send(job: Job, place: Place): Promise<Attempted> {
   }
 }
 
+function statusOf(step: MediaStep): number | undefined {
+  return step.state === "refused" ? step.refusal.status : undefined;
+}
+
 function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempted {
-  const { reason, retryAfterMs } = refusal;
+  const { reason, retryAfterMs, mayBeBegun = false } = refusal;
   switch (reason) {
     case "busy":
       return {
@@ -164,10 +168,10 @@ function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempte
     case "operator_fault":
       tellOperator(job, codeOf(refusal));
       // A server that redirects does not say what it has done with the request.
-      if (isRedirect(status)) return over({ state: "refused", refusal }, true);
+      if (isRedirect(status) || mayBeBegun) return over({ state: "refused", refusal }, true);
       return { kind: "out", refusal };
     default:
-      return over({ state: "refused", refusal });
+      return over({ state: "refused", refusal }, mayBeBegun);
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Random } from "../../../core/random.ts";
 import type { MediaRefusal, MediaStep } from "../../../providers/media.ts";
+import { isRedirect } from "../../../providers/upstream.ts";
 import type { CallResult } from "../../routing/call-result.ts";
-import { type Failure, isRedirect, readFailure, retryOf } from "../../routing/retry.ts";
+import { type Failure, readFailure, retryOf } from "../../routing/retry.ts";
 import { heededMs } from "./waits.ts";
 
 /** What an attempt's answer, which came with `status`, says of its route. */

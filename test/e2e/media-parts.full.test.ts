@@ -28,7 +28,12 @@ beforeAll(async () => {
     settings: JSON.stringify({
       outbound: { allowed_hosts: [first, second].map(({ files }) => new URL(files.url).host) },
       tasks: { lease_seconds: 3600 },
-      routing: { breaker_failures: 0, models: { [qwen.model]: { routes } } },
+      // It is for language calls: no image goes elsewhere for it.
+      routing: {
+        breaker_failures: 0,
+        unsafe_retries: ["reset", 502, 504, "bad_answer"],
+        models: { [qwen.model]: { routes } },
+      },
     }),
   });
 });
@@ -96,6 +101,13 @@ describe("two images of which the calls meet", () => {
         const route = await firstRoute();
         expect([route.failed - failed, route.last_failure.reason]).toEqual([1, reason]);
       });
+
+  test("resets after sending: both are sent once more to the same maker, whatever language calls may do", async () => {
+    const reset = FAULTS["a reset after sending"];
+    first.fault("images", reset, reset);
+    expect(told(await ended(gateway, { ...qwen, n: 2 }))).toBe(`completed 2 ${CHARGED}`);
+    expect([first.accepted.length, second.accepted.length]).toEqual([4, 0]);
+  });
 
   test("a 307 and an image: what was made is given, and it alone is charged", async () => {
     first.fault("images", FAULTS["a 307"]);

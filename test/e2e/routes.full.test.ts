@@ -172,6 +172,31 @@ describe("what a provider may have done is not asked for again", () => {
     expect(calls()).toEqual(["first-1", "first-2", "second-1"]);
     await other.close();
   });
+
+  const risks: readonly (readonly [name: string, allowed: string, answer: Answer])[] = [
+    ["a reset", "reset", resetAt(GOOD, "start")],
+    ["a 502", "502", jsonAnswer(502, {})],
+    ["a 504", "504", jsonAnswer(504, {})],
+    ["an answer without choices", "bad_answer", jsonAnswer(200, { choices: "x" })],
+    ["an answer without a byte", "bad_answer", jsonAnswer(200, "")],
+    ["an answer that is HTML", "bad_answer", { ...GOOD, headers: [["content-type", "text/html"]] }],
+  ];
+  for (const [name, risk, answer] of risks)
+    for (const stream of [false, true])
+      test(`but ${name} is where the operator allows ${risk}, and the client pays for one (${stream ? "streamed" : "plain"})`, async () => {
+        first.handle(() => answer);
+        second.handle(() => (stream ? GOOD_STREAM : GOOD));
+        const own = settings(`  unsafe_retries: [${risk}]`);
+        const other = await startGateway({ settings: own, environment: ENVIRONMENT, clock });
+        const response = await other.chat({ ...BODY, stream });
+        const text = await response.text();
+        await other.settled();
+        const [row] = (await other.admin("GET", "/requests?limit=1")).json.data;
+        expect([response.status, text.includes("Hello."), row.attempts.length]).toEqual([200, true, 3]);
+        // 10 tokens of input and 5 of output, at the price of the model, once.
+        expect(1_000_000 - (await other.account()).balance).toBeCloseTo(0.2, 6);
+        await other.close();
+      });
 });
 
 describe("a stream", () => {

@@ -43,6 +43,36 @@ test("a plain answer that does not come is a 504 at its limit, and free", async 
   expect((await gateway.account()).balance).toBe(1_000_000);
 });
 
+for (const [kind, path, asked, limitMs] of [
+  ["embeddings", "/api/v1/embeddings", { model: "openai/text-embedding-3-small", input: "Hi" }, 20_000],
+  ["an image", "/api/v1/images/generations", { model: "openai/gpt-image-2", prompt: "Fox." }, 40_000],
+] as const)
+  test(`an answer that does not come has the limit of its kind of model: ${kind}`, async () => {
+    const settings = JSON.stringify({
+      // A lease that runs out while time jumps would be lost.
+      tasks: { lease_seconds: 3600 },
+      timeouts: { plain_seconds: 30, embedding: { plain_seconds: 20 }, image: { plain_seconds: 40 } },
+    });
+    const other = await startGateway({ openai: `${double.url}/v1`, clock, settings });
+    double.handle(() => stallAt(jsonAnswer(200, {}), "start"));
+    let isOver = false;
+    const asking = other.post(path, asked).finally(() => (isOver = true));
+    const request = await double.waitForRequest(1);
+    await clock.advance(limitMs - 1_000);
+    await Bun.sleep(20);
+    expect([isOver, request.outcome]).toEqual([false, "stalled"]);
+    await clock.advance(1_000);
+    await double.waitForClientGone(request);
+    // A task's end is told when it is written down.
+    for (; !isOver; await Bun.sleep(5)) await clock.advance(100);
+    const response = await asking;
+    const { error }: Json = await response.json();
+    expect([response.status, error.type]).toEqual([504, "timeout_error"]);
+    await other.settled();
+    expect((await other.account()).balance).toBe(1_000_000);
+    await other.close();
+  });
+
 test("a stream that is slow to begin is kept open from 15 s on, and then answers", async () => {
   const gate = createGate();
   double.handle(() => gateAt(sseAnswer(events), "start", gate));

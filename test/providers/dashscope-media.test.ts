@@ -187,7 +187,7 @@ describe("refusals", () => {
       });
       expect(await imageAdapter.create(IMAGE, call)).toEqual({
         state: "refused",
-        refusal: { reason: want, message, code, retryAfterMs: 3_000 },
+        refusal: { reason: want, message, code, status, retryAfterMs: 3_000 },
       });
     });
 
@@ -275,12 +275,18 @@ describe.if(none === undefined)("recorded answers", () => {
       refusal: {
         reason: "invalid_request",
         code: "InvalidParameter",
+        status: 400,
         message: "Role must be user or assistant and Content length must be greater than 0",
       },
     },
     "qwen-max--401--6ca73b23": {
       state: "refused",
-      refusal: { reason: "operator_fault", code: "InvalidApiKey", message: "Invalid API-key provided." },
+      refusal: {
+        reason: "operator_fault",
+        code: "InvalidApiKey",
+        status: 401,
+        message: "Invalid API-key provided.",
+      },
     },
   };
   const recordings =

@@ -181,7 +181,7 @@ describeInLooks("a place that is opened", (next) => {
     expect((await desk.gateway.chat(call)).status).toBe(200);
     await page.goto(`${desk.gateway.url}/console/settings`);
     // The browser has loaded the files of all places once it has those of the page before the last.
-    await page.waitForFunction(LOADED, "health");
+    await page.waitForFunction(ARE_LOADED);
     const asked: string[] = [];
     page.on("request", (request) => asked.push(new URL(request.url()).pathname));
     const first = page.waitForRequest(/\/console\/api\//);
@@ -193,6 +193,4 @@ describeInLooks("a place that is opened", (next) => {
   });
 });
 
-/** Whether the page has loaded the files of a place. */
-const LOADED = `(name) =>
-  performance.getEntriesByType("resource").some((entry) => entry.name.includes("/assets/" + name + "-"))`;
+const ARE_LOADED = `performance.getEntriesByType("resource").some(({ name }) => name.includes("/assets/health-"))`;

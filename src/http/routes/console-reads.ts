@@ -45,10 +45,9 @@ export const consoleReadsRoute: Route = {
   errors: [400, 403],
   async handle(context) {
     const { reads } = await readReads(context);
-    const requests = reads.map((address, i) => readOf(context.request, address, `reads[${i}]`));
-    const lines = requests.map(async (request, i) => lineOf(i, await context.answer(request)));
+    const requests = requestsOf(context.request, reads);
     context.keepOpen();
-    return new Response(streamBody({ pipe: (sink) => sendLines(context, lines, sink), cancel: nothing }), {
+    return new Response(streamBody({ pipe: (sink) => answerAll(context, requests, sink), cancel: nothing }), {
       headers: { "content-type": "application/x-ndjson" },
     });
   },
@@ -56,20 +55,19 @@ export const consoleReadsRoute: Route = {
 
 function nothing(): void {}
 
-/** The read as a request of the same session. What may be read is decided by the route that its path leads to. */
-function readOf({ url, headers, signal }: Request, address: string, param: string): Request {
-  const read = URL.parse(address, url);
-  const isOfConsole = read !== null && read.origin === new URL(url).origin && isBelow(read.pathname, CONSOLE);
-  if (!isOfConsole || isBelow(read.pathname, PLAY))
-    throw new GatewayError(
-      "invalid_request_error",
-      `${param} must be a path below ${CONSOLE}/, and not ${PLAY}/.`,
-      {
-        param,
-      },
-    );
+/** The reads as requests of the same session. What may be read is decided by the route that each path leads to. */
+function requestsOf({ url, headers, signal }: Request, reads: readonly string[]): readonly Request[] {
+  const { origin } = new URL(url);
   const kept = [...headers].filter(([name]) => KEPT.has(name));
-  return new Request(read.href, { headers: kept, signal });
+  return reads.map((address, i) => {
+    const read = URL.parse(address, url);
+    const isOfConsole = read !== null && read.origin === origin && isBelow(read.pathname, CONSOLE);
+    if (isOfConsole && !isBelow(read.pathname, PLAY))
+      return new Request(read.href, { headers: kept, signal });
+    const param = `reads[${i}]`;
+    const message = `${param} must be a path below ${CONSOLE}/, and not ${PLAY}/.`;
+    throw new GatewayError("invalid_request_error", message, { param });
+  });
 }
 
 const KEPT: ReadonlySet<string> = new Set([
@@ -108,23 +106,22 @@ async function lineOf(index: number, answer: Response): Promise<Line> {
 /** As much as is written in one turn. */
 const PIECE_BYTES = 64 * 1024;
 
-/** Sends each line once it is there, those of a turn together, at the client's pace. */
-async function sendLines(
-  { clock, memory }: RouteContext,
-  lines: readonly Promise<Line>[],
-  sink: BodySink,
-): Promise<void> {
+/** Answers all reads at once and sends each line once it is there, those of a turn together, at the client's pace. */
+async function answerAll(context: RouteContext, requests: readonly Request[], sink: BodySink): Promise<void> {
+  const { clock, memory } = context;
   let ready: Line[] = [];
   let failure: Error | undefined;
   let woken = Promise.withResolvers<void>();
-  for (const line of lines)
-    line
+  for (const [index, request] of requests.entries())
+    context
+      .answer(request)
+      .then((answer) => lineOf(index, answer))
       .then((parts) => void ready.push(parts))
       .catch((cause: unknown) => void (failure = new Error("A read was not answered.", { cause })))
       .finally(() => woken.resolve());
   const flush = (): Promise<void> => roomWithin(sink.flush(), clock, DEFAULT_TIMEOUTS.stalledClientMs);
   try {
-    for (let sent = 0; sent < lines.length;) {
+    for (let sent = 0; sent < requests.length;) {
       await woken.promise;
       woken = Promise.withResolvers();
       if (failure !== undefined) throw failure;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { joinBytes } from "../core/bytes/bytes.ts";
+import { PLAIN_TARGET } from "../../test/protocols/plain-target.ts";
 import { wireRequest } from "../../test/protocols/wire-request.ts";
 import { present } from "../core/json/json-value.ts";
 import type { ChatRequest } from "../core/chat.ts";
@@ -9,24 +10,8 @@ import { servedBy } from "./index.ts";
 import { chatCompletionsServer } from "./chat-completions/server/index.ts";
 import { messagesClient } from "./messages/client/index.ts";
 import { messages } from "./messages/index.ts";
-import type { RelayTarget } from "./protocol.ts";
 import { translate } from "./translate.ts";
 
-const MODEL = {
-  id: "v/m",
-  maxOutput: 8_000,
-  ignoredParameters: [],
-  inputModalities: ["text"],
-  outputModalities: ["text"],
-  prices: {},
-} as unknown as Model;
-const TARGET: RelayTarget = {
-  model: MODEL,
-  upstreamId: "up",
-  unknownFields: "remove",
-  native: true,
-  streamUsageOption: false,
-};
 const tool = { name: "f", description: "Does it.", parameters: { type: "object", properties: {} } };
 const BODY = {
   model: "v/m",
@@ -39,9 +24,9 @@ describe("a translated request costs what its provider will count", () => {
   const way = servedBy("compat_chat_completions", "compat_messages");
   const demandOf = (body: object) => {
     const request = chatCompletions.readRequest(wireRequest(body));
-    const at = way?.demandAt?.(request, TARGET);
+    const at = way?.demandAt?.(request, PLAIN_TARGET);
     if (way === undefined || at === undefined) throw new Error("There is no such way.");
-    const sent = messages.readRequest(wireRequest(joinBytes(way.upstreamBody(request, TARGET).body)));
+    const sent = messages.readRequest(wireRequest(joinBytes(way.upstreamBody(request, PLAIN_TARGET).body)));
     return { at, sent: sent.demand, asked: request.demand };
   };
 
@@ -68,7 +53,11 @@ describe("what a target changes is told by the fields that its caller sent", () 
   ): readonly string[] => {
     const way = servedBy("compat_chat_completions", to);
     const request = chatCompletions.readRequest(wireRequest({ ...BODY, ...body }));
-    const target = { ...TARGET, model: { ...MODEL, ...facts }, ...present({ outputBound }) };
+    const target = {
+      ...PLAIN_TARGET,
+      model: { ...PLAIN_TARGET.model, ...facts },
+      ...present({ outputBound }),
+    };
     return way?.upstreamBody(request, target).warnings ?? [];
   };
   const budget: Partial<Model> = {
@@ -158,7 +147,7 @@ test("an image of an earlier answer is named by its place", () => {
   const answer = { role: "assistant", content: "Here.", images: [image("png"), image("tiff")] };
   const body = { ...BODY, messages: [...BODY.messages, answer, ...BODY.messages] };
   const request = chatCompletions.readRequest(wireRequest(body));
-  expect(() => way?.upstreamBody(request, TARGET)).toThrow(
+  expect(() => way?.upstreamBody(request, PLAIN_TARGET)).toThrow(
     expect.objectContaining({
       param: "messages[1].images[1].image_url.url",
       message: expect.stringContaining("messages[1].images[1].image_url.url holds an image of type"),
@@ -176,7 +165,7 @@ test("a request that is within the bounds of a body is not refused for what its 
   const request = chatCompletions.readRequest(
     wireRequest({ ...BODY, messages: [...BODY.messages, { role: "assistant", tool_calls: calls }] }),
   );
-  const { body = [] } = way?.upstreamBody(request, TARGET) ?? {};
+  const { body = [] } = way?.upstreamBody(request, PLAIN_TARGET) ?? {};
   const { messages: sent } = JSON.parse(new TextDecoder().decode(joinBytes(body)));
   expect([sent[1].content.length, sent[2].content.length]).toEqual([30_000, 30_000]);
 });
@@ -193,7 +182,7 @@ describe("tools that a provider does not have in its format", () => {
     };
     const request = chatCompletions.readRequest(wireRequest({ ...BODY, response_format: undefined }));
     const prices = isPriced ? { web_search: 1n } : {};
-    const target = { ...TARGET, model: { ...MODEL, prices } as unknown as Model };
+    const target = { ...PLAIN_TARGET, model: { ...PLAIN_TARGET.model, prices } as unknown as Model };
     return translate(server, messagesClient).upstreamBody(request, target);
   };
 

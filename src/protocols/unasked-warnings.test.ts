@@ -1,26 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { PLAIN_TARGET } from "../../test/protocols/plain-target.ts";
 import { wireRequest } from "../../test/protocols/wire-request.ts";
-import type { Model, ProtocolId } from "../core/model.ts";
+import type { ProtocolId } from "../core/model.ts";
 import { RELAYS, servedBy } from "./index.ts";
-import type { RelayTarget } from "./protocol.ts";
 
 // A warning tells a caller of a field that the caller sent, and of no other.
 
-const MODEL = {
-  id: "v/m",
-  maxOutput: 8_000,
-  ignoredParameters: [],
-  inputModalities: ["text"],
-  outputModalities: ["text"],
-  prices: {},
-} as unknown as Model;
-const TARGET: RelayTarget = {
-  model: MODEL,
-  upstreamId: "up",
-  unknownFields: "remove",
-  native: true,
-  streamUsageOption: false,
-};
 const FORMATS = Object.keys(RELAYS) as ProtocolId[];
 const contents = [{ role: "user", parts: [{ text: "Hi" }] }];
 const said = [{ role: "user", content: "Hi" }];
@@ -41,7 +26,7 @@ function warningsOf(asked: ProtocolId, spoken: ProtocolId, more: object = {}): r
     ...wireRequest({ ...LEAST[asked], ...more }),
     ...(address === undefined ? {} : { address }),
   };
-  return way.upstreamBody(way.readRequest(wire), TARGET).warnings;
+  return way.upstreamBody(way.readRequest(wire), PLAIN_TARGET).warnings;
 }
 
 describe("a request that says no more than it must is warned of nothing", () => {

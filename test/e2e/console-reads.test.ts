@@ -6,6 +6,9 @@ import { ADMIN_TOKEN, type Json, startGateway, type TestGateway } from "../gatew
 
 // POST /console/api/reads: several reads of one session as one request.
 
+/** As many as the console sends in one request. */
+const MOST_READS = 32;
+
 let gateway: TestGateway;
 let operator: ConsoleClient;
 let developer: ConsoleClient;
@@ -55,8 +58,8 @@ test("each read of every route is answered as a GET of the same session is, also
   expect(addresses.length).toBeGreaterThan(50);
   for (const client of [operator, developer]) {
     const statuses = new Set<number>();
-    for (let at = 0; at < addresses.length; at += 32) {
-      const reads = addresses.slice(at, at + 32);
+    for (let at = 0; at < addresses.length; at += MOST_READS) {
+      const reads = addresses.slice(at, at + MOST_READS);
       const lines = await linesOf(client, reads);
       expect(lines.map(({ index }) => index)).toEqual(reads.map((_, i) => i));
       for (const [i, { status, body, request_id }] of lines.entries()) {
@@ -100,7 +103,7 @@ test("an address that is no read of the console refuses the request, and names t
     const { status, json } = await operator.ask("POST", "/reads", body);
     expect([address, status, json.error?.param]).toEqual([address, 400, "reads[1]"]);
   }
-  const many = Array.from({ length: 33 }, () => "/console/api/keys");
+  const many = Array.from({ length: MOST_READS + 1 }, () => "/console/api/keys");
   for (const reads of [[], many, "x", [1], ["/console/api/keys?x=" + "x".repeat(5_000)]])
     expect([reads, (await operator.ask("POST", "/reads", { reads })).status]).toEqual([reads, 400]);
   // A read of reads would be a GET of a path that takes none.

@@ -4,7 +4,7 @@ import { type Spoken, streamBytes } from "../../test/e2e/fault-matrix.ts";
 import { joinBytes } from "../core/bytes/bytes.ts";
 import { RELAYS } from "./index.ts";
 
-// What a provider sends that says nothing: until its content comes nobody is sent any of it, so it would be held.
+// Comments and pings of a provider: the relay would hold all of them until content comes.
 
 const MIB = 1024 * 1024;
 const SILENCE = {

@@ -64,8 +64,8 @@ export interface StreamFormat<R extends StreamReader> {
 }
 
 /**
- * Comments and pings before the content are written up to so many bytes. Until content comes nobody is sent anything of
- * the stream, so what is written is held, and a provider may send them for minutes.
+ * A stage writes comments and pings before the content up to so many bytes. The relay holds what it writes until content
+ * comes, and a provider may send comments for minutes.
  */
 const MOST_QUIET_BYTES = 4 * 1024;
 

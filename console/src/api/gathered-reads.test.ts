@@ -98,7 +98,7 @@ test("an answer that ends early fails the reads that have no line, whole as it l
 });
 const fail = (stream: ReadableStreamDefaultController): void => stream.error(new Error("reset"));
 
-test("what refuses all of them is told to each", async () => {
+test("each read fails with the refusal of the request that they share", async () => {
   const { read, asked, flush } = gathered();
   const reads = [read("/a"), read("/b")];
   flush();

@@ -6,7 +6,7 @@ export interface Refusal {
   readonly retryAfter: string | null;
 }
 
-/** What the gateway answers at once. */
+/** As many reads as the gateway takes in one request. */
 export const MOST_READS = 32;
 
 /** How reads are made. */
@@ -70,7 +70,7 @@ async function ask(ways: Ways, reads: readonly Waiting[]): Promise<void> {
     ways.one(first.address, first.signal).then(first.resolve, first.reject);
     return;
   }
-  // Those that have their answer are settled.
+  // A read that has its answer is settled: a rejection changes nothing for it.
   const rejectOthers = (error: unknown): void => reads.forEach(({ reject }) => reject(error));
   const addresses = reads.map(({ address }) => address);
   const response = await ways.several(addresses, abortOfAll(reads)).catch(rejectOthers);
@@ -92,7 +92,7 @@ function refusalIn({ status, request_id, retry_after }: Line): Refusal {
   return { status, requestId: request_id, retryAfter: retry_after ?? null };
 }
 
-/** Aborts once nobody waits for any of the reads. */
+/** A signal that aborts once the callers have given up all of the reads. */
 function abortOfAll(reads: readonly Waiting[]): AbortSignal {
   const controller = new AbortController();
   let open = reads.length;

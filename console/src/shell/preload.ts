@@ -2,7 +2,7 @@ import { useRouter } from "@tanstack/solid-router";
 import { onMount } from "solid-js";
 import type { Place } from "./places.ts";
 
-/** Its files are larger than those of all other places together: they come when it is opened. */
+/** Its own files are the largest of all places: the browser loads them when a reader opens it. */
 const LARGE: Place["to"] = "/playground";
 
 /** Loads the files of places one after the other while the browser has nothing to do: who opens one waits for none. */

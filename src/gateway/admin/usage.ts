@@ -14,7 +14,7 @@ export interface UsageRequest extends TimeRange {
   readonly interval: UsageInterval;
   readonly groupBy: Grouping;
   readonly filter: Named;
-  /** Only so many groups, those that were charged the most. */
+  /** How many groups the caller wants, the most charged first; absent: all, by name. */
   readonly top?: number;
   /** Whether percentiles are asked for. */
   readonly hasDurations?: boolean;
@@ -51,7 +51,7 @@ export async function usageOf(parts: UsageParts, request: UsageRequest): Promise
   if (top !== undefined && interval !== "all")
     throw new GatewayError(
       "invalid_request_error",
-      "top is for the groups of all the time: ask for interval=all.",
+      "top is for groups of all the time: ask for interval=all.",
       {
         param: "top",
       },

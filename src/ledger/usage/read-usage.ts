@@ -36,7 +36,7 @@ export interface UsageQuery {
   readonly interval: UsageInterval;
   readonly groupBy: Grouping;
   readonly filter: Partial<Names>;
-  /** Only so many groups of all the time, those that were charged the most; absent: each group of each interval. */
+  /** How many groups of all the time the caller wants, the most charged first; absent: each group of each interval. */
   readonly top?: number;
   /** Whether percentiles are asked for: a year of them is most of the work. */
   readonly hasDurations: boolean;

@@ -43,7 +43,7 @@ export interface UsageQuery extends UsageOf {
   readonly durations?: boolean;
   /** Whether the gateway tells how many requests took how long; absent: it does not. */
   readonly spread?: boolean;
-  /** Only so many groups, those that were charged the most; absent: all. */
+  /** How many groups the gateway tells, the most charged first; absent: all, by name. */
   readonly top?: number;
   readonly group_by: "model" | "key" | "account" | "provider" | "route" | "outcome" | "none";
 }

@@ -135,7 +135,7 @@ async function send(job: Job, place: Place): Promise<Attempted> {
     place.end(resultOfError(error, job.parts.random));
     return afterThrow(job, error);
   }
-  // Of several calls for the task the one counts that is told of; the row of attempts has the last.
+  // Where a task has several calls, the refusal names the status that decides; the row of attempts has the last one.
   const status = statusOf(step) ?? job.attempts.at(-1)?.status ?? 0;
   place.end(resultOfStep(step, status, job.parts.random));
   switch (step.state) {

@@ -74,8 +74,7 @@ export const usageRoute: Route = {
     top: Type.Integer({
       minimum: 1,
       maximum: 1000,
-      description:
-        "Only so many groups, those that were charged the most, and the most charged first; interval must be all",
+      description: "How many groups the answer has at most, the most charged first; interval must be all",
     }),
     durations: Type.Boolean({
       default: true,

@@ -174,8 +174,6 @@ export interface ThinkingWish {
   readonly effort?: string;
   /** The thinking shall not be shown. */
   readonly hidden?: boolean;
-  /** The caller's format hides it by itself, and the caller said nothing of it: no warning tells of its loss. */
-  readonly hiddenByDefault?: boolean;
 }
 
 export type ResponseFormat =

@@ -165,8 +165,11 @@ export interface Losses {
   readonly warnings: ReadonlySet<string>;
 }
 
-/** For a request to a model, whose caller calls each place by these names. */
-export function openLosses(names: PlaceNames, model: string): Losses {
+/**
+ * For a request to a model, whose caller calls each place by these names. Of the loss of what is `unsaid`, which the
+ * caller's format fills by itself, no warning tells.
+ */
+export function openLosses(names: PlaceNames, model: string, unsaid: readonly Place[] = []): Losses {
   const warnings = createWarnings();
   const nameOf = ({ at, place }: Loss): string => at ?? names[place];
   const sentence = (loss: Loss): string => {
@@ -174,7 +177,9 @@ export function openLosses(names: PlaceNames, model: string): Losses {
     return say({ it: nameOf(loss), names, model }, loss);
   };
   return {
-    note: (loss) => void warnings.add(sentence(loss)),
+    note(loss) {
+      if (!unsaid.includes(loss.place)) warnings.add(sentence(loss));
+    },
     refusal: (loss) => invalid(`${sentence(loss)}.`, nameOf(loss)),
     warnings,
   };

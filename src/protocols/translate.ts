@@ -12,6 +12,7 @@ import type {
   Demand,
   EventSpan,
   Metered,
+  Place,
   PlaceNames,
   RelayProtocol,
   RelayRequest,
@@ -83,6 +84,8 @@ export interface DecodedRequest {
   readonly chat: ChatRequest;
   /** What its caller calls each place. */
   readonly names: PlaceNames;
+  /** Places that the format fills by itself where its caller says nothing. */
+  readonly unsaid?: readonly Place[];
   readonly stream: boolean;
   /** What has no place in a `ChatRequest` and was left out, one sentence each. */
   readonly warnings: readonly string[];
@@ -125,8 +128,8 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
   const write = (request: RelayRequest, target: RelayTarget): WrittenRequest => {
     const known = written.get(request);
     if (known?.target === target) return known;
-    const { chat, names, stream, warnings, echo } = decode(request);
-    const losses = openLosses(names, target.model.id);
+    const { chat, names, unsaid, stream, warnings, echo } = decode(request);
+    const losses = openLosses(names, target.model.id, unsaid);
     const thought = target.recalled === undefined ? chat : withThinking(chat, target.recalled);
     const isCustom = client.takesCustomTools?.(target) === true;
     const forAnswer = isCustom ? echo : noteCustom(echo, customNames(chat));

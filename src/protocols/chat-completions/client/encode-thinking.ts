@@ -15,9 +15,9 @@ export function encodeThinking(
   losses: Losses,
 ): JsonObject {
   if (wish === undefined) return {};
-  const { mode, budgetTokens = 0, effort, hidden = false, hiddenByDefault = false } = wish;
+  const { mode, budgetTokens = 0, effort, hidden = false } = wish;
   const canHide = chat.thinking.toggle === "reasoning";
-  if (hidden && !hiddenByDefault && !canHide) losses.note({ place: "hidden", why: "no_field" });
+  if (hidden && !canHide) losses.note({ place: "hidden", why: "no_field" });
   if (unknownFields === "pass") return sayThinking({ ...wish, hidden: false }, chat.thinking, model.thinking);
   const reasoning = hidden && canHide ? { exclude: true } : undefined;
   if (mode === "off" || effort === "none") return present({ thinking: { type: "disabled" }, reasoning });

@@ -67,6 +67,7 @@ export function decodeRequest(request: GenerateContentRequest): DecodedRequest {
   return {
     chat,
     names: PLACE_NAMES,
+    ...(saysWhetherShown(config) ? {} : { unsaid: ["hidden"] }),
     stream,
     warnings: [...warnings],
     echo: { showsThoughts: thinking?.hidden !== true },
@@ -102,13 +103,15 @@ function leaveRest(
   }
 }
 
-const HIDDEN = { hidden: true } as const;
-const HIDDEN_BY_DEFAULT = { hidden: true, hiddenByDefault: true } as const;
+function saysWhetherShown({ thinkingConfig: config }: JsonObject): boolean {
+  return isJsonObject(config) && typeof config.includeThoughts === "boolean";
+}
 
 /** Thoughts are shown to those who ask for them. */
 function decodeWish({ thinkingConfig: config }: JsonObject): ThinkingWish | undefined {
-  if (!isJsonObject(config)) return HIDDEN_BY_DEFAULT;
+  if (!isJsonObject(config)) return { hidden: true };
   const { thinkingBudget: budget, thinkingLevel: level, includeThoughts } = config;
+  const hidden = includeThoughts === true ? undefined : true;
   if (budget === 0) return { mode: "off" };
   const word = filledText(level)?.toLowerCase();
   const effort = EFFORTS.find((known) => known === word);
@@ -119,7 +122,7 @@ function decodeWish({ thinkingConfig: config }: JsonObject): ThinkingWish | unde
         : undefined,
     budgetTokens: typeof budget === "number" && budget > 0 ? budget : undefined,
     effort,
-    ...(includeThoughts === true ? {} : typeof includeThoughts === "boolean" ? HIDDEN : HIDDEN_BY_DEFAULT),
+    hidden,
   }) as ThinkingWish;
 }
 

@@ -28,13 +28,13 @@ const MOST_OF_OUTPUT = 0.8;
  * not fit (`max_tokens`, a model that cannot be kept from thinking) is seen to as in any request of the format.
  */
 export function encodeThinking(
-  { mode, budgetTokens, effort: wanted, hidden = false, hiddenByDefault = false }: ThinkingWish,
+  { mode, budgetTokens, effort: wanted, hidden = false }: ThinkingWish,
   { model, maxTokens, hasLostThinking }: ThinkingTarget,
   losses: Losses,
 ): { readonly thinking?: JsonObject; readonly effort?: string | undefined } {
   if (mode === "off" || wanted === "none") return { thinking: { type: "disabled" } };
   if (mode === undefined && budgetTokens === undefined && wanted === undefined) {
-    if (hidden && !hiddenByDefault) losses.note({ place: "hidden", why: "hidden_alone" });
+    if (hidden) losses.note({ place: "hidden", why: "hidden_alone" });
     return {};
   }
   const effort = wordFor(wanted, model, losses);

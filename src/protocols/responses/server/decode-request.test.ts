@@ -168,7 +168,7 @@ describe("the rest of a request", () => {
 
   test("thinking is shown where a summary was asked for", () => {
     const wish = (reasoning: object) => decode({ reasoning }).chat.thinking;
-    expect(wish({ effort: "high" })).toEqual({ effort: "high", hidden: true, hiddenByDefault: true });
+    expect(wish({ effort: "high" })).toEqual({ effort: "high", hidden: true });
     expect(wish({ effort: "high", summary: "auto" })).toEqual({ effort: "high" });
     expect(wish({ effort: "none" })).toEqual({ mode: "off" });
     expect(wish({ summary: "auto" })).toEqual({ mode: "auto" });

@@ -69,6 +69,8 @@ export function decodeRequest({
   return {
     chat: compacts ? askForSummary(chat) : chat,
     names: namesIn(body),
+    // No field hides thinking: it is hidden where no summary is asked for.
+    unsaid: ["hidden"],
     stream,
     warnings: [...warnings],
     echo: { ...echo },
@@ -119,7 +121,7 @@ function decodeWish({ reasoning }: Readonly<JsonObject>): ThinkingWish | undefin
   if (!(EFFORTS as readonly string[]).includes(effort))
     throw wrong("reasoning.effort", `must be one of ${EFFORTS.join(", ")}`);
   if (effort === "none") return { mode: "off" };
-  return summary === undefined ? { effort, hidden: true, hiddenByDefault: true } : { effort };
+  return summary === undefined ? { effort, hidden: true } : { effort };
 }
 
 function decodeFormat({ text }: Readonly<JsonObject>): ResponseFormat | undefined {

@@ -15,7 +15,6 @@ import { type Command, Palette } from "./palette.tsx";
 import { More } from "./more.tsx";
 import { PlaceLink } from "./place-link.tsx";
 import { furtherOf, isForOperators, PLACES } from "./places.ts";
-import { usePreload } from "./preload.ts";
 import { RangePicker } from "./range-picker.tsx";
 import styles from "./shell.module.css";
 import { ThemeButton } from "./theme.tsx";
@@ -30,7 +29,6 @@ export function Shell(props: { readonly session: Session }) {
   const location = useLocation();
   const mayOpen = (path: string): boolean => props.session.role === "operator" || !isForOperators(path);
   const places = () => PLACES.filter(({ to }) => mayOpen(to));
-  usePreload(places);
   const further = createMemo(() => furtherOf(places()));
   const models = useQuery(() => ({ ...modelsQuery, enabled: isFinding() }));
   const commands = createMemo((): readonly Command[] => [

@@ -110,6 +110,7 @@ describeInLooks("the sign-in", (next) => {
         expect(await note.count()).toBe(0);
       }
       await buttons[0]?.click();
+      await note.waitFor();
       await page.unroute(/\/console\/api\/session$/);
       await note.getByRole("button", { name: "Try again" }).click();
       await page.getByLabel("Admin token or API key").waitFor();

@@ -77,14 +77,23 @@ export function overviewReads(nowSec: number, range: "24h" | "1y"): readonly Scr
     everyMs,
   });
   const all = (start: number, end: number) => `/usage?from=${start}&to=${end}&interval=all&group_by=`;
-  const top = (by: string) => `${all(from, nowSec)}${by}&top=5&durations=false`;
+  const totals = "none&figures=requests,failed,input_tokens,output_tokens,credit,latency_ms,first_byte_ms";
+  const top = (by: string) => `${all(from, nowSec)}${by}&top=5&figures=credit`;
   const today = Math.floor(nowSec / DAY) * DAY;
   return [
-    of("figures", `${all(from, nowSec)}none`, LIVE_MS),
-    of("figures of the period before", `${all(before, from)}none`, 60_000),
-    of("forecast", `/usage?from=${today - 31 * DAY}&to=${today + DAY}&interval=day&group_by=none`, 15_000),
-    of("charts by model", `/usage?${steps}&interval=${step}&group_by=model&durations=false`, chartMs),
-    of("charts", `/usage?${steps}&interval=${step}&group_by=none&spread=true`, chartMs),
+    of("figures", `${all(from, nowSec)}${totals}`, LIVE_MS),
+    of("figures of the period before", `${all(before, from)}${totals}`, 60_000),
+    of(
+      "forecast",
+      `/usage?from=${today - 31 * DAY}&to=${today + DAY}&interval=day&group_by=none&figures=credit`,
+      15_000,
+    ),
+    of("charts by model", `/usage?${steps}&interval=${step}&group_by=model&figures=requests,credit`, chartMs),
+    of(
+      "charts",
+      `/usage?${steps}&interval=${step}&group_by=none&figures=failed,latency_ms,first_byte_ms,latency_spread`,
+      chartMs,
+    ),
     of("refusals by step", `/refusals/counts?${steps}&interval=${step}`, chartMs),
     of("refusals", `/refusals/counts?from=${from}&to=${nowSec}&interval=all`, 15_000),
     of("tasks by state", `/tasks/counts?from=${from}&to=${nowSec}`, 20_000),
@@ -165,9 +174,9 @@ export function screenReads({ nowSec, busy, quiet, request, task }: StoreFacts):
       "ledger, year": `/accounts/${busy.account}/ledger?${year}&limit=1000`,
       "one key": `/keys/${busy.key}`,
       "last requests of a key": `/requests?key_id=${busy.key}&limit=10`,
-      "charts of a key, 24 h": `/usage?${from(DAY)}&interval=hour&group_by=model&durations=false&key_id=${busy.key}`,
-      "charts of a key, year": `/usage?${year}&interval=day&group_by=model&durations=false&key_id=${busy.key}`,
-      "charts of an account, year": `/usage?${year}&interval=day&group_by=model&durations=false&account_id=${busy.account}`,
+      "charts of a key, 24 h": `/usage?${from(DAY)}&interval=hour&group_by=model&figures=requests,credit&key_id=${busy.key}`,
+      "charts of a key, year": `/usage?${year}&interval=day&group_by=model&figures=requests,credit&key_id=${busy.key}`,
+      "charts of an account, year": `/usage?${year}&interval=day&group_by=model&figures=requests,credit&account_id=${busy.account}`,
     }),
     ...on("health", { status: "/status", routes: "/routes" }),
   ];

@@ -144,7 +144,9 @@ const REQUEST_ID = {
 };
 
 function parameter(name: string, where: "path" | "query", schema: TSchema): object {
-  return { name, in: where, required: where === "path", schema };
+  // The members of a list stand in one value, with commas between them.
+  const list = Type.IsArray(schema) ? { style: "form", explode: false } : {};
+  return { name, in: where, required: where === "path", ...list, schema };
 }
 
 function json(schema: TSchema): object {

@@ -197,7 +197,7 @@ describeInLooks("a screen shows", (next) => {
   desk.story(
     "how long requests took behind the percentiles, and exact times on relative ones",
     async ({ page }) => {
-      const rows = (await desk.read(`/usage?${aDay()}&group_by=none&spread=true`)).data as Json[];
+      const rows = (await desk.read(`/usage?${aDay()}&group_by=none&figures=latency_spread`)).data as Json[];
       expect(rows.flatMap(({ latency_spread }) => latency_spread).length).toBeGreaterThan(0);
       await go(page, `overview?${aDay()}`);
       await stands(page.getByRole("figure", { name: "Latency" }), [

@@ -73,13 +73,37 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
     });
     await ask();
     await ask();
-    expect((await usage("?spread=true")).data).toMatchObject([
+    expect((await usage("?figures=requests,latency_spread")).data).toMatchObject([
       { requests: 2, latency_spread: [{ below_ms: 512, requests: 2 }] },
     ]);
-    expect((await usage("?spread=true&durations=false")).data).toMatchObject([{ latency_spread: [] }]);
-    expect((await usage("?spread=true&group_by=model&interval=all")).data).toMatchObject([
+    expect((await usage("?figures=latency_spread&group_by=model&interval=all")).data).toMatchObject([
       { group: BOTH, latency_spread: [{ below_ms: 512, requests: 2 }] },
     ]);
+  });
+
+  test("has the figures that are asked for, and no others, as it has them among all", async () => {
+    await ask();
+    const rollUp = async (): Promise<void> => {
+      await clock.advance(30_000);
+      while ((await mark()) === 0n) await new Promise((resolve) => setImmediate(resolve));
+    };
+    for (const counted of [async () => undefined, rollUp]) {
+      await counted();
+      for (const by of ["none", "model", "key"]) {
+        const query = `?interval=all&group_by=${by}`;
+        const [row] = (await usage(query)).data as Json[];
+        const { time, group, name, ...figures } = row;
+        expect(Object.keys(figures)).toHaveLength(12);
+        const told = { time, group, ...(by === "key" ? { name } : {}) };
+        for (const figure of Object.keys(figures)) {
+          const [alone] = (await usage(`${query}&figures=${figure}`)).data;
+          expect(alone).toEqual({ ...told, [figure]: figures[figure] });
+        }
+        const { data } = await usage(`${query}&figures=latency_ms,credit,failed&top=3`);
+        const { credit, failed, latency_ms } = figures;
+        expect(data).toEqual([{ ...told, failed, credit, latency_ms }]);
+      }
+    }
   });
 
   test("is told by every name, and for one of each", async () => {
@@ -145,6 +169,9 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
       ["from=1000000000", "interval", "100 days"],
       ["interval=all&top=0", "top", "1 to 1000"],
       ["interval=day&top=5", "top", "interval=all"],
+      ["figures=", "figures", "requests, failed"],
+      ["figures=credit,%20cost", "figures", "latency_spread"],
+      ["figures=price", "figures", "input_tokens"],
       ["user=me", "user", "from, to, interval"],
     ];
     for (const [query, param, told] of refused) {

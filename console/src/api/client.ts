@@ -49,8 +49,9 @@ type ParametersOf<Op> = Op extends { parameters: infer P } ? P : never;
 type PathOf<Op> = ParametersOf<Op> extends { path: infer P } ? P : undefined;
 type QueryOf<Op> =
   ParametersOf<Op> extends { query?: infer Q }
-    ? { readonly [Name in keyof Q]?: Q[Name] | undefined }
+    ? { readonly [Name in keyof Q]?: Given<Q[Name]> | undefined }
     : undefined;
+type Given<Value> = Value extends readonly (infer Member)[] ? readonly Member[] : Value;
 type BodyOf<Op> = Op extends { requestBody?: { content: { "application/json": infer B } } } ? B : undefined;
 type JsonOf<Answer> = Answer extends { content: { "application/json": infer B } } ? B : undefined;
 type SuccessOf<Op> = Op extends { responses: infer R } ? JsonOf<R[Extract<keyof R, 200 | 201 | 202>]> : never;

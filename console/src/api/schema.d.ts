@@ -7395,8 +7395,7 @@ export interface operations {
                 provider?: string;
                 outcome?: "completed" | "cancelled" | "client_gone" | "process_died" | "expired" | "unwritten" | "unfinished_upstream" | "invalid_request_error" | "content_moderation" | "input_too_large" | "auth_error" | "insufficient_credits" | "permission_error" | "not_found_error" | "method_not_allowed" | "conflict_error" | "unsupported_encoding" | "rate_limit_error" | "internal_error" | "upstream_error" | "overloaded_error" | "timeout_error" | "generation_error";
                 top?: number;
-                durations?: boolean;
-                spread?: boolean;
+                figures?: ("requests" | "failed" | "input_tokens" | "output_tokens" | "cache_read_tokens" | "images" | "seconds" | "credit" | "cost" | "credit_with_cost" | "latency_ms" | "first_byte_ms" | "latency_spread")[];
             };
             header?: never;
             path?: never;
@@ -7428,36 +7427,36 @@ export interface operations {
                             group: string | null;
                             /** @description The account's or the key's; the answer has it where group_by is account or key */
                             name?: string | null;
-                            requests: number;
+                            requests?: number;
                             /** @description Of these: neither completed, nor ended by their client */
-                            failed: number;
+                            failed?: number;
                             /** @description All input, cached or not */
-                            input_tokens: number;
+                            input_tokens?: number;
                             /** @description All output, reasoning included */
-                            output_tokens: number;
-                            cache_read_tokens: number;
-                            images: number;
+                            output_tokens?: number;
+                            cache_read_tokens?: number;
+                            images?: number;
                             /** @description Of video */
-                            seconds: number;
+                            seconds?: number;
                             /** @description What was charged */
-                            credit: number;
+                            credit?: number;
                             /** @description Credits that you owe providers for requests whose cost is known */
-                            cost: number;
+                            cost?: number;
                             /** @description What was charged for those requests: your margin is this less their cost */
-                            credit_with_cost: number;
-                            /** @description From the admission of requests that completed to their end, within 4.5 %; null for none, and where `durations` is false */
-                            latency_ms: {
+                            credit_with_cost?: number;
+                            /** @description From the admission of requests that completed to their end, within 4.5 %; null for none */
+                            latency_ms?: {
                                 p50: number;
                                 p95: number;
                                 p99: number;
                             } | null;
-                            /** @description From their admission to the first byte of an answer, within 4.5 %; null for none, and where `durations` is false */
-                            first_byte_ms: {
+                            /** @description From their admission to the first byte of an answer, within 4.5 %; null for none */
+                            first_byte_ms?: {
                                 p50: number;
                                 p95: number;
                                 p99: number;
                             } | null;
-                            /** @description How many requests completed in less than `below_ms`, but not in less than half of that; the answer has it where `spread` is true */
+                            /** @description How many requests completed in less than `below_ms`, but not in less than half of that */
                             latency_spread?: {
                                 below_ms: number;
                                 requests: number;

@@ -1,13 +1,48 @@
 import { creditsText } from "../../core/money/credits.ts";
 import { doublings, type Histogram, quantiles } from "../../ledger/usage/histogram.ts";
+import type { Measure, Measures } from "../../ledger/usage/measures.ts";
 import type { UsageGroup, UsageQuery } from "../../ledger/usage/read-usage.ts";
+
+/** A figure of usage: what it is made of, and how it is written as JSON. */
+interface FigureForm {
+  readonly measure: Measure;
+  readonly text: (measures: Measures) => string;
+}
+
+/** The figures of usage, in the order in which a row has them. */
+const FORMS = {
+  requests: figure("requests", String),
+  failed: figure("failed", String),
+  input_tokens: figure("inputTokens", String),
+  output_tokens: figure("outputTokens", String),
+  cache_read_tokens: figure("cacheReadTokens", String),
+  images: figure("images", String),
+  seconds: figure("seconds", String),
+  credit: figure("credit", creditsText),
+  cost: figure("cost", creditsText),
+  credit_with_cost: figure("creditWithCost", creditsText),
+  latency_ms: figure("latency", durationsText),
+  first_byte_ms: figure("firstByte", durationsText),
+  latency_spread: figure("latency", spreadText),
+} as const satisfies Readonly<Record<string, FigureForm>>;
+
+/** The name of a figure of usage. */
+export type Figure = keyof typeof FORMS;
+export const FIGURES = Object.keys(FORMS) as readonly Figure[];
+
+/** What tells the operator's costs. */
+const OF_COST: ReadonlySet<Figure> = new Set(["cost", "credit_with_cost"]);
+
+/** What the store has to add up for these figures. */
+export function measuresOf(figures: readonly Figure[]): readonly Measure[] {
+  return [...new Set(figures.map((name) => FORMS[name].measure))];
+}
 
 /** Which usage is asked for, and how it is shown. */
 export interface ShownUsage extends UsageQuery {
+  readonly figures: readonly Figure[];
   /** What the operator owes providers is told as nothing. */
   readonly hidesCost: boolean;
-  /** Whether the answer tells how many requests took how long. */
-  readonly hasSpread: boolean;
 }
 
 /** Names of accounts or keys by their ids. */
@@ -18,31 +53,23 @@ export type GroupNames = ReadonlyMap<string, string>;
  * where these are accounts or keys.
  */
 export function usageText(query: ShownUsage, groups: readonly UsageGroup[], names?: GroupNames): string {
-  const { fromMs, toMs, interval, groupBy } = query;
+  const { fromMs, toMs, interval, groupBy, figures, hidesCost } = query;
   const asked = { from: fromMs / 1000, to: toMs / 1000, interval, group_by: groupBy };
-  const data = groups.map((group) => groupText(group, query, names));
+  const members = FIGURES.filter((name) => figures.includes(name)).map((name) => {
+    const text = hidesCost && OF_COST.has(name) ? () => "0" : FORMS[name].text;
+    return (measures: Measures) => `,"${name}":${text(measures)}`;
+  });
+  // Written by hand: there may be many thousands of them.
+  const data = groups.map(({ timeMs, group, measures }) => {
+    const head = `{"time":${timeMs / 1000},"group":${JSON.stringify(group)}`;
+    const name = names === undefined ? "" : `,"name":${JSON.stringify(names.get(group ?? "") ?? null)}`;
+    return `${head}${name}${members.map((textOf) => textOf(measures)).join("")}}`;
+  });
   return `${JSON.stringify(asked).slice(0, -1)},"data":[${data.join(",")}]}`;
 }
 
-/** Written by hand: there may be many thousands of them. */
-function groupText(
-  { timeMs, group, measures }: UsageGroup,
-  { hidesCost, hasSpread }: Pick<ShownUsage, "hidesCost" | "hasSpread">,
-  names: GroupNames | undefined,
-): string {
-  const { requests, failed, inputTokens, outputTokens, cacheReadTokens, images, seconds } = measures;
-  const { credit, latency, firstByte } = measures;
-  const [cost, creditWithCost] = hidesCost ? [0n, 0n] : [measures.cost, measures.creditWithCost];
-  return (
-    `{"time":${timeMs / 1000},"group":${JSON.stringify(group)}` +
-    (names === undefined ? "" : `,"name":${JSON.stringify(names.get(group ?? "") ?? null)}`) +
-    `,"requests":${requests},"failed":${failed}` +
-    `,"input_tokens":${inputTokens},"output_tokens":${outputTokens},"cache_read_tokens":${cacheReadTokens}` +
-    `,"images":${images},"seconds":${seconds},"credit":${creditsText(credit)},"cost":${creditsText(cost)}` +
-    `,"credit_with_cost":${creditsText(creditWithCost)}` +
-    `,"latency_ms":${durationsText(latency)},"first_byte_ms":${durationsText(firstByte)}` +
-    (hasSpread ? `,"latency_spread":${spreadText(latency)}}` : "}")
-  );
+function figure<Name extends Measure>(measure: Name, text: (value: Measures[Name]) => string): FigureForm {
+  return { measure, text: (measures) => text(measures[measure]) };
 }
 
 function spreadText(histogram: Histogram): string {

@@ -6,8 +6,13 @@ import type { StoreReader } from "../store-read.ts";
 import { checkFilters, type FilterParts, type Named } from "./filters.ts";
 import type { AdminThread } from "./thread/admin-thread.ts";
 import type { TimeRange } from "./time-range.ts";
+import { type Figure, FIGURES, measuresOf } from "./usage-text.ts";
 
 export { GROUPINGS, USAGE_INTERVALS } from "../../ledger/usage/read-usage.ts";
+export { type Figure, FIGURES } from "./usage-text.ts";
+
+/** What is told where nobody says what. */
+const USUAL_FIGURES = FIGURES.filter((name) => name !== "latency_spread");
 
 /** Which usage is asked for; absent ends of time are a day ago and now. */
 export interface UsageRequest extends TimeRange {
@@ -16,10 +21,8 @@ export interface UsageRequest extends TimeRange {
   readonly filter: Named;
   /** How many groups the caller wants, the most charged first; absent: all, by name. */
   readonly top?: number;
-  /** Whether percentiles are asked for. */
-  readonly hasDurations?: boolean;
-  /** Whether the caller asks how many requests took how long; without percentiles nothing tells it. */
-  readonly hasSpread?: boolean;
+  /** Absent: all but the spread of latency. */
+  readonly figures?: readonly Figure[];
   /** Whether what the operator owes providers is left out. */
   readonly hidesCost?: boolean;
 }
@@ -37,7 +40,7 @@ const MAX_HOURS_MS = 100 * DAY_MS;
 /** The usage of paid requests, as JSON. */
 export async function usageOf(parts: UsageParts, request: UsageRequest): Promise<Uint8Array> {
   const { fromMs: from, toMs: to, interval, groupBy, filter, top } = request;
-  const { hasDurations = true, hasSpread = false, hidesCost = false } = request;
+  const { figures = USUAL_FIGURES, hidesCost = false } = request;
   const { read, thread, clock } = parts;
   const toMs = to ?? clock.nowMs();
   // From the beginning of an hour, which is all in one row.
@@ -67,8 +70,8 @@ export async function usageOf(parts: UsageParts, request: UsageRequest): Promise
         interval,
         groupBy,
         ...(top === undefined ? {} : { top }),
-        hasDurations,
-        hasSpread,
+        figures,
+        measures: measuresOf(figures),
         hidesCost,
         filter: {
           ...names,

@@ -25,6 +25,9 @@ export interface Measures {
   firstByte: Histogram;
 }
 
+/** A name of what is measured. */
+export type Measure = keyof Measures;
+
 /** Measures of no request. */
 export function noMeasures(): Measures {
   return {
@@ -107,8 +110,8 @@ export function timeOf({ settled_at_ms }: CountedRow): number {
   return Number(settled_at_ms);
 }
 
-/** Adds one request to `sum`, with how long it took where `hasDurations`. */
-export function addRequest(sum: Measures, row: CountedRow, hasDurations: boolean): void {
+/** Adds one request to `sum`. */
+export function addRequest(sum: Measures, row: CountedRow): void {
   const usage: Usage = { ...NO_USAGE, ...(JSON.parse(row.usage ?? "{}") as Partial<Usage>) };
   sum.requests += 1;
   if (!NO_FAILURE.has(row.outcome)) sum.failed += 1;
@@ -122,7 +125,6 @@ export function addRequest(sum: Measures, row: CountedRow, hasDurations: boolean
     sum.cost += row.cost;
     sum.creditWithCost += row.charge;
   }
-  if (!hasDurations) return;
   const admittedMs = Number(row.admitted_at_ms);
   if (row.outcome === "completed") observe(sum.latency, Number(row.ended_at_ms) - admittedMs);
   if (row.first_byte_at_ms !== null) observe(sum.firstByte, Number(row.first_byte_at_ms) - admittedMs);

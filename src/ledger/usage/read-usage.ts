@@ -6,6 +6,7 @@ import {
   addMeasures,
   addRequest,
   type CountedRow,
+  type Measure,
   type Measures,
   type Names,
   namesOf,
@@ -38,8 +39,8 @@ export interface UsageQuery {
   readonly filter: Partial<Names>;
   /** How many groups of all the time the caller wants, the most charged first; absent: each group of each interval. */
   readonly top?: number;
-  /** Whether percentiles are asked for: a year of them is most of the work. */
-  readonly hasDurations: boolean;
+  /** What is asked for: to add up the others, durations above all, would be most of the work for a year. */
+  readonly measures: readonly Measure[];
 }
 
 /** The usage of an interval and a group. */
@@ -48,6 +49,7 @@ export interface UsageGroup {
   readonly timeMs: number;
   /** Null for requests without such a name, and where nothing is grouped. */
   readonly group: string | null;
+  /** Those that were asked for: what the others say means nothing. */
   readonly measures: Measures;
 }
 
@@ -79,18 +81,19 @@ async function readFrom(
   engine: Engine,
   query: UsageQuery,
 ): Promise<readonly UsageGroup[]> {
-  const { fromMs, isOpen, interval, groupBy, filter, hasDurations } = query;
+  const { fromMs, isOpen, interval, groupBy, filter } = query;
   const by = GROUPED[groupBy];
   const intervalMs = interval === "all" ? undefined : INTERVALS_MS[interval];
   const toMs = isOpen ? Infinity : query.toMs;
   const sums = createSums(query);
   const wanted = [...by, ...(Object.keys(filter) as Dimension[])];
+  const measures = query.top === undefined ? query.measures : [...query.measures, ...RANKED_BY];
   const filtered = sql.join([sql`true`, ...filtersOf(filter)], sql` and `);
   const { wholes, parts } = divide({ fromMs, toMs }, interval === "hour" ? [HOUR_MS] : [DAY_MS, HOUR_MS]);
   const addWhole = async ({ grainMs, ...span }: Whole): Promise<void> => {
     const view = viewFor(grainMs, wanted);
     const time = within("time_ms", span);
-    const form = { grainMs, view, filter, time, intervalMs, by, hasDurations };
+    const form = { grainMs, view, filter, time, intervalMs, by, measures };
     for (const sum of await sumRollups(database, engine, form)) sums.add(sum);
   };
   for (const whole of wholes) await addWhole(whole);
@@ -124,6 +127,9 @@ async function readFrom(
   const groups = sums.groups();
   return query.top === undefined ? groups : mostCharged(groups).slice(0, query.top);
 }
+
+/** What decides which group was charged the most. */
+const RANKED_BY = ["credit", "requests"] as const;
 
 function mostCharged(groups: readonly UsageGroup[]): readonly UsageGroup[] {
   return groups.toSorted(({ measures: one }, { measures: other }) =>
@@ -187,7 +193,7 @@ async function* counted(database: Database, where: RawBuilder<boolean>) {
   }
 }
 
-function createSums({ fromMs, interval, groupBy, hasDurations }: UsageQuery) {
+function createSums({ fromMs, interval, groupBy }: UsageQuery) {
   const times = new Map<number, Map<string, Measures>>();
   const groupsAt = (ms: number): Map<string, Measures> => {
     const timeMs = interval === "all" ? fromMs : startOf(INTERVALS_MS[interval], ms);
@@ -211,7 +217,7 @@ function createSums({ fromMs, interval, groupBy, hasDurations }: UsageQuery) {
       const group = groupOf(groupBy, namesOf(row));
       let sum = groups.get(group);
       if (sum === undefined) groups.set(group, (sum = noMeasures()));
-      addRequest(sum, row, hasDurations);
+      addRequest(sum, row);
     },
     groups: (): readonly UsageGroup[] =>
       [...times]

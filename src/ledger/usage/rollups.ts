@@ -9,6 +9,7 @@ import {
   addMeasures,
   addRequest,
   type CountedRow,
+  type Measure,
   type Measures,
   type Names,
   namesOf,
@@ -76,7 +77,7 @@ function addedUp(rows: readonly CountedRow[], grainMs: number): Iterable<Togethe
       together = { ...names, timeMs, measures: noMeasures(), firstSeq: row.seq, lastSeq: row.seq };
       all.set(name, together);
     }
-    addRequest(together.measures, row, true);
+    addRequest(together.measures, row);
     together.lastSeq = row.seq;
   }
   return all.values();
@@ -173,7 +174,8 @@ export interface SumForm {
   readonly intervalMs: number | undefined;
   /** Sums of each of these names; the others are empty. */
   readonly by: readonly Dimension[];
-  readonly hasDurations: boolean;
+  /** What is added up; the others are nothing. */
+  readonly measures: readonly Measure[];
 }
 
 /** Usage of one interval and of some names. */
@@ -187,7 +189,7 @@ export interface UsageSum extends Names {
 export async function sumRollups(
   database: Database,
   engine: Engine,
-  { grainMs, view, filter, time: span, intervalMs, by, hasDurations }: SumForm,
+  { grainMs, view, filter, time: span, intervalMs, by, measures }: SumForm,
 ): Promise<readonly UsageSum[]> {
   // Constants in the text: a parameter would be another expression each time it stands there.
   const time = intervalMs === undefined ? sql`0` : sql`time_ms - time_ms % ${sql.lit(intervalMs)}`;
@@ -195,14 +197,12 @@ export async function sumRollups(
     const name = by.includes(dimension) ? sql.ref(COLUMN_OF[dimension]) : sql.lit("");
     return sql`${name} as ${sql.id(dimension)}`;
   });
-  const sums = SUMMED.map(
+  const sums = SUMMED.filter((member) => measures.includes(member)).map(
     (member) => sql`cast(sum(${sql.ref(columnOf(member))}) as bigint) as ${sql.id(member)}`,
   );
   const joined = sql.raw(engine === "postgres" ? "string_agg" : "group_concat");
-  const durations = DURATIONS.map((member) =>
-    hasDurations
-      ? sql`${joined}(${sql.ref(columnOf(member))}, ',') as ${sql.id(member)}`
-      : sql`${sql.lit("")} as ${sql.id(member)}`,
+  const durations = DURATIONS.filter((member) => measures.includes(member)).map(
+    (member) => sql`${joined}(${sql.ref(columnOf(member))}, ',') as ${sql.id(member)}`,
   );
   const groups = [
     ...(intervalMs === undefined ? [] : [time]),
@@ -211,9 +211,10 @@ export async function sumRollups(
   const { rows } = await sql<SumRow>`select cast(${time} as bigint) as ${sql.id("timeMs")},
     ${sql.join([...names, ...sums, ...durations])} from ${rollupsBy(engine, { grainMs, view, filter })}
     where ${sql.join([...rollupsWhere(grainMs, view, filter), span], sql` and `)}
-    ${groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)}`}`.execute(database);
-  // Without groups there is a row for none, too.
-  return rows.filter(({ requests }) => requests !== null).map(toSum);
+    ${groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)}`}
+    -- Without groups there would be a row for none, too.
+    having count(*) > 0`.execute(database);
+  return rows.map(toSum);
 }
 
 /** The numbers between which the counted requests of one time are; `undefined` where there are none. */
@@ -244,10 +245,13 @@ const SUMMED = [
   "creditWithCost",
 ] as const;
 
-/** As a store gives it. */
-type SumRow = Names & {
-  readonly timeMs: bigint;
-} & Readonly<Record<(typeof SUMMED)[number], bigint> & Record<(typeof DURATIONS)[number], string>>;
+/** Measures as a store gives them. */
+type MeasuredRow = Readonly<
+  Record<(typeof SUMMED)[number], bigint> & Record<(typeof DURATIONS)[number], string>
+>;
+
+/** Sums as a store gives them, of what is added up. */
+type SumRow = Names & { readonly timeMs: bigint } & Partial<MeasuredRow>;
 
 function toSum({ timeMs, model, provider, account, key, outcome, ...row }: SumRow): UsageSum {
   return {
@@ -315,22 +319,19 @@ function rowOf({ measures, ...rest }: Rollup): UsageRollup {
   return { ...rest, ...sums, latency: histogramText(latency), firstByte: histogramText(firstByte) };
 }
 
-function toMeasures(
-  row: Pick<GivenRow, (typeof SUMMED)[number] | (typeof DURATIONS)[number]>,
-  read: (text: string) => Histogram,
-): Measures {
+function toMeasures(row: Partial<MeasuredRow>, read: (text: string) => Histogram): Measures {
   return {
-    requests: Number(row.requests),
-    failed: Number(row.failed),
-    inputTokens: Number(row.inputTokens),
-    outputTokens: Number(row.outputTokens),
-    cacheReadTokens: Number(row.cacheReadTokens),
-    images: Number(row.images),
-    seconds: Number(row.seconds),
-    credit: row.credit,
-    cost: row.cost,
-    creditWithCost: row.creditWithCost,
-    latency: read(row.latency),
-    firstByte: read(row.firstByte),
+    requests: Number(row.requests ?? 0),
+    failed: Number(row.failed ?? 0),
+    inputTokens: Number(row.inputTokens ?? 0),
+    outputTokens: Number(row.outputTokens ?? 0),
+    cacheReadTokens: Number(row.cacheReadTokens ?? 0),
+    images: Number(row.images ?? 0),
+    seconds: Number(row.seconds ?? 0),
+    credit: row.credit ?? 0n,
+    cost: row.cost ?? 0n,
+    creditWithCost: row.creditWithCost ?? 0n,
+    latency: row.latency === undefined ? [] : read(row.latency),
+    firstByte: row.firstByte === undefined ? [] : read(row.firstByte),
   };
 }

@@ -14,6 +14,7 @@ import { seededRandom } from "../../../test/upstream/cuts.ts";
 import { type Failpoint, type FailpointName, noFailpoint } from "../../core/failpoint.ts";
 import type { Database } from "../../db/schema.ts";
 import { createHorizon } from "./horizon.ts";
+import { type Measure, noMeasures } from "./measures.ts";
 import { GROUPINGS, readUsage, USAGE_INTERVALS, type UsageGroup, type UsageQuery } from "./read-usage.ts";
 import { rollUpRecent } from "./recent.ts";
 import { rollUp } from "./roll-up.ts";
@@ -25,6 +26,8 @@ const SITES: readonly FailpointName[] = [
   "usage.before_commit",
   "usage.after_commit",
 ];
+
+const MEASURES = Object.keys(noMeasures()) as readonly Measure[];
 
 /** Requests that are counted by five minutes at once. */
 const BATCH = 23;
@@ -99,7 +102,7 @@ describeOnEngineOfSuite("usage", (engine) => {
   };
 
   const isAsSummed = async (query: UsageQuery): Promise<void> => {
-    const read = (await readUsage(others, engine.name, query)).map(shown);
+    const read = (await readUsage(others, engine.name, query)).map((group) => shown(group, query));
     expect({ query, data: read }).toEqual({ query, data: summed(made, query) });
   };
 
@@ -127,7 +130,7 @@ describeOnEngineOfSuite("usage", (engine) => {
       isOpen: random() < 0.2,
       interval: oneOf(USAGE_INTERVALS),
       groupBy: oneOf(GROUPINGS),
-      hasDurations: random() < 0.7,
+      measures: random() < 0.5 ? MEASURES : MEASURES.filter(() => random() < 0.3),
     };
   };
 
@@ -160,7 +163,7 @@ describeOnEngineOfSuite("usage", (engine) => {
       filter: {},
       interval: "day",
       groupBy: "route",
-      hasDurations: true,
+      measures: MEASURES,
     };
     await isAsSummed(all);
     // All are counted by now: the rows are needed for parts of hours alone.
@@ -181,7 +184,7 @@ describeOnEngineOfSuite("usage", (engine) => {
     const end = START + DAYS * DAY_MS;
     for (const minutes of [5, 25, 60, 85, 120, 175]) {
       const fromMs = end - minutes * 60_000;
-      const query = { interval: "hour", groupBy: oneOf(GROUPINGS), filter: {}, hasDurations: true } as const;
+      const query = { interval: "hour", groupBy: oneOf(GROUPINGS), filter: {}, measures: MEASURES } as const;
       await isAsSummed({ ...query, fromMs, toMs: end, isOpen: true });
       await isAsSummed({ ...query, fromMs, toMs: end - 5 * 60_000, isOpen: false });
     }
@@ -254,7 +257,7 @@ describeOnEngineOfSuite("usage", (engine) => {
         filter: {},
         interval: "all",
         groupBy: "none",
-        hasDurations: true,
+        measures: MEASURES,
       };
       await isAsSummed(query);
       await writes.deleteFrom("requests").execute();
@@ -264,7 +267,7 @@ describeOnEngineOfSuite("usage", (engine) => {
 
 /** The sums of the rows, one by one. */
 function summed(made: readonly Made[], query: UsageQuery) {
-  const { fromMs, toMs, isOpen, interval, groupBy, filter, hasDurations } = query;
+  const { fromMs, toMs, isOpen, interval, groupBy, filter, measures } = query;
   const sums = new Map<string, Made[]>();
   for (const row of made) {
     if (row.endedMs < fromMs || (!isOpen && row.endedMs >= toMs)) continue;
@@ -292,9 +295,7 @@ function summed(made: readonly Made[], query: UsageQuery) {
   return [...sums]
     .map(([name, rows]) => {
       const [timeMs, group] = JSON.parse(name) as [number, string | null];
-      return {
-        timeMs,
-        group,
+      const sums: Record<Measure, number | bigint> = {
         requests: rows.length,
         failed: total(rows, ({ outcome }) => Number(/error|died/.test(outcome))),
         inputTokens: total(rows, (row) => row.input + row.cacheRead),
@@ -305,16 +306,28 @@ function summed(made: readonly Made[], query: UsageQuery) {
         credit: money(rows, (row) => row.charge),
         cost: money(rows, (row) => row.cost),
         creditWithCost: money(rows, (row) => (row.cost === null ? null : row.charge)),
-        latencies: total(rows, ({ outcome }) => Number(hasDurations && outcome === "completed")),
-        firstBytes: total(rows, ({ firstByteMs }) => Number(hasDurations && firstByteMs !== null)),
+        latency: total(rows, ({ outcome }) => Number(outcome === "completed")),
+        firstByte: total(rows, ({ firstByteMs }) => Number(firstByteMs !== null)),
       };
+      return { timeMs, group, ...only(measures, sums) };
     })
     .toSorted(
       (one, other) => one.timeMs - other.timeMs || ((one.group ?? "") < (other.group ?? "") ? -1 : 1),
     );
 }
 
-function shown({ timeMs, group, measures: { latency, firstByte, ...sums } }: UsageGroup) {
+/** What was asked for, durations by their number. */
+function shown({ timeMs, group, measures }: UsageGroup, { measures: asked }: UsageQuery) {
   const countOf = (histogram: readonly number[]): number => histogram.reduce((sum, count) => sum + count, 0);
-  return { timeMs, group, ...sums, latencies: countOf(latency), firstBytes: countOf(firstByte) };
+  const { latency, firstByte } = measures;
+  const sums: Record<Measure, unknown> = {
+    ...measures,
+    latency: countOf(latency),
+    firstByte: countOf(firstByte),
+  };
+  return { timeMs, group, ...only(asked, sums) };
+}
+
+function only<Value>(measures: readonly Measure[], all: Readonly<Record<Measure, Value>>) {
+  return Object.fromEntries(measures.map((measure) => [measure, all[measure]]));
 }

@@ -56,7 +56,7 @@ export function useKeys(account: () => string | undefined) {
 /** What each account or key has spent in a range; `undefined` until it is read. */
 export function useSpent(range: () => TimeRange, by: "account" | "key", whose: () => UsageOf = () => ({})) {
   const usage = useQuery(() =>
-    usageQuery({ ...range(), ...whose(), interval: "all", group_by: by, durations: false }, SPENT_EVERY_MS),
+    usageQuery(["credit"], { ...range(), ...whose(), interval: "all", group_by: by }, SPENT_EVERY_MS),
   );
   const spent = createMemo(() => {
     const rows = usage.data?.data;

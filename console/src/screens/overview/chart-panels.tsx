@@ -11,7 +11,7 @@ import { axisDuration, compact, duration } from "../../format/numbers.ts";
 import type { Step, TimeRange } from "../../shell/range.ts";
 import { colouredModels, groupSeries, lineOf, stepsOf, wholeSteps } from "./charts.ts";
 import styles from "./overview.module.css";
-import type { Usage, UsageOf } from "./types.ts";
+import type { Figure, Usage, UsageOf } from "./types.ts";
 import { CHART_MS, refusalsQuery, usageQuery } from "./reads.ts";
 
 interface ChartProps {
@@ -45,12 +45,12 @@ export function RequestsChart(props: ChartProps) {
 function ModelChart(
   props: ChartProps & {
     readonly title: string;
-    readonly measure: (row: Usage) => number;
+    readonly measure: (row: Usage<"requests" | "credit">) => number;
     readonly format: (value: number) => string;
     readonly axisFormat?: (value: number) => string;
   },
 ) {
-  const usage = useQuery(() => usageByStep(props, "model"));
+  const usage = useQuery(() => usageByStep(MODEL_FIGURES, "model", props));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo(() => {
     const points = (usage.data?.data ?? []).map((row) => ({
@@ -69,13 +69,14 @@ function ModelChart(
 
 /** How long requests take, in all and until their first token. */
 export function LatencyChart(props: ChartProps) {
-  const usage = useQuery(() => usageByStep(props, "none"));
+  const usage = useQuery(() => usageByStep(ALL_FIGURES, "none", props));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo((): readonly Series[] => {
     const rows = usage.data?.data ?? [];
     if (rows.every(({ latency_ms, first_byte_ms }) => latency_ms === null && first_byte_ms === null))
       return [];
-    const line = (measure: (row: Usage) => number | undefined) => lineOf(rows, times(), measure, null);
+    const line = (measure: (row: (typeof rows)[number]) => number | undefined) =>
+      lineOf(rows, times(), measure, null);
     return [
       { name: "p95", colour: "var(--series-3)", values: line(({ latency_ms }) => latency_ms?.p95) },
       { name: "p50", colour: "var(--series-1)", values: line(({ latency_ms }) => latency_ms?.p50) },
@@ -92,9 +93,7 @@ export function LatencyChart(props: ChartProps) {
     ];
   });
   const heat = createMemo((): Heat => {
-    const rows = new Map(
-      (usage.data?.data ?? []).map(({ time, latency_spread = [] }) => [time, latency_spread]),
-    );
+    const rows = new Map((usage.data?.data ?? []).map(({ time, latency_spread }) => [time, latency_spread]));
     return times().map((time) =>
       (rows.get(time) ?? []).map(({ below_ms, requests }) => ({ below: below_ms, count: requests })),
     );
@@ -116,7 +115,7 @@ export function LatencyChart(props: ChartProps) {
 
 /** How many requests fail in each step, and how many are refused before anything is held for them. */
 export function TroubleChart(props: ChartProps) {
-  const usage = useQuery(() => usageByStep(props, "none"));
+  const usage = useQuery(() => usageByStep(ALL_FIGURES, "none", props));
   const refusals = useQuery(() => refusalsQuery(wholeSteps(props.range, props.step), props.step));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo((): readonly Series[] => {
@@ -141,13 +140,22 @@ export function TroubleChart(props: ChartProps) {
   );
 }
 
-function usageByStep({ range, step, whose }: ChartProps, by: "model" | "none") {
+/** What charts draw of each model, and of all together; those that draw the same are drawn from one read. */
+const MODEL_FIGURES = ["requests", "credit"] as const satisfies readonly Figure[];
+const ALL_FIGURES = [
+  "failed",
+  "latency_ms",
+  "first_byte_ms",
+  "latency_spread",
+] as const satisfies readonly Figure[];
+
+function usageByStep<Asked extends Figure>(
+  figures: readonly Asked[],
+  by: "model" | "none",
+  { range, step, whose }: ChartProps,
+) {
   const query = { ...wholeSteps(range, step), ...whose, interval: step, group_by: by };
-  // Latency is drawn of all models together.
-  return usageQuery(
-    { ...query, ...(by === "model" ? { durations: false } : { spread: true }) },
-    CHART_MS[step],
-  );
+  return usageQuery(figures, query, CHART_MS[step]);
 }
 
 function ChartPanel(

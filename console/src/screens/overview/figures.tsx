@@ -11,25 +11,18 @@ import { compact, count, delta, duration, share } from "../../format/numbers.ts"
 import { lengthOf, rangeBefore, type TimeRange } from "../../shell/range.ts";
 import { forecastFrom, forecastOf } from "./forecast.ts";
 import styles from "./overview.module.css";
-import type { Percentiles, Usage } from "./types.ts";
-import { CHART_MS, queueQuery, refusalsQuery, usageQuery } from "./reads.ts";
+import type { Percentiles, Totals, Usage } from "./types.ts";
+import { CHART_MS, queueQuery, refusalsQuery, totalsQuery, usageQuery } from "./reads.ts";
 
-const NOTHING: Omit<Usage, "time" | "group"> = {
+const NOTHING: Totals = {
   requests: 0,
   failed: 0,
   input_tokens: 0,
   output_tokens: 0,
-  cache_read_tokens: 0,
-  images: 0,
-  seconds: 0,
   credit: 0,
-  cost: 0,
-  credit_with_cost: 0,
   latency_ms: null,
   first_byte_ms: null,
 };
-
-type Totals = typeof NOTHING;
 
 /** How many tasks there are now. */
 interface Queue {
@@ -40,12 +33,11 @@ interface Queue {
 type Read<Row> = UseQueryResult<{ readonly data: readonly Row[] }>;
 
 /** What a range comes to, each figure beside that of the period before. All is asked for at once. */
-export function OverviewFigures(props: { readonly range: TimeRange; readonly usage: Read<Usage> }) {
-  const before = useQuery(() =>
-    usageQuery({ ...rangeBefore(props.range), interval: "all", group_by: "none" }, CHART_MS.day),
-  );
+export function OverviewFigures(props: { readonly range: TimeRange; readonly usage: Read<Totals> }) {
+  const before = useQuery(() => totalsQuery(rangeBefore(props.range), CHART_MS.day));
   const days = useQuery(() =>
     usageQuery(
+      ["credit"],
       // To the end of the day, so that the same rows are read all day.
       {
         from: forecastFrom(nowSec()),
@@ -83,7 +75,7 @@ function Shown(props: {
   readonly now: Totals;
   readonly before: Totals | undefined;
   /** The usage of each day so far that the forecast is made from. */
-  readonly days: readonly Usage[] | undefined;
+  readonly days: readonly Usage<"credit">[] | undefined;
   /** How many were refused in the range. */
   readonly refused: number | undefined;
   readonly queue: Queue | undefined;
@@ -168,7 +160,7 @@ function Change(props: { readonly now: number | undefined; readonly before: numb
   );
 }
 
-function ForecastFigure(props: { readonly days: readonly Usage[] | undefined }) {
+function ForecastFigure(props: { readonly days: readonly Usage<"credit">[] | undefined }) {
   const forecast = () => forecastOf(props.days ?? [], nowSec());
   return (
     <Figure

@@ -9,7 +9,7 @@ const NOON = Date.UTC(2026, 10, 25, 12) / 1_000;
 const rows = { data: [] };
 
 type Options =
-  | ReturnType<typeof usageQuery>
+  | ReturnType<typeof usageQuery<"credit">>
   | ReturnType<typeof refusalsQuery>
   | ReturnType<typeof tasksQuery>;
 
@@ -30,12 +30,16 @@ function isKept(one: Options, next: Options): boolean {
 /** The usage that a chart draws of a range. */
 function drawn(range: TimeRange, more: Partial<UsageQuery> = {}) {
   const step = intervalOf(range);
-  return usageQuery({ ...wholeSteps(range, step), interval: step, group_by: "model", ...more }, 1_000);
+  return usageQuery(
+    ["credit"],
+    { ...wholeSteps(range, step), interval: step, group_by: "model", ...more },
+    1_000,
+  );
 }
 
 /** The usage of a range in all. */
 function total(range: TimeRange, more: Partial<UsageQuery> = {}) {
-  return usageQuery({ ...range, interval: "all", group_by: "model", ...more }, 1_000);
+  return usageQuery(["credit"], { ...range, interval: "all", group_by: "model", ...more }, 1_000);
 }
 
 const RANGES = ["1h", "24h", "7d", "30d", "90d", "1y"] as const;

@@ -2,7 +2,7 @@ import { hashKey, queryOptions } from "@tanstack/solid-query";
 import { read } from "../../api/client.ts";
 import { whole } from "../../api/whole.ts";
 import { FIVE_MINUTES, lengthOf, type Step, STEP_SEC, type TimeRange } from "../../shell/range.ts";
-import type { UsageQuery } from "./types.ts";
+import { type Figure, TOTALS, type Usage, type UsageQuery } from "./types.ts";
 
 /** How often what is live is read anew while the page is visible. */
 export const LIVE_MS = 5_000;
@@ -41,15 +41,31 @@ function mostMoved({ interval = "all", ...range }: RangeQuery): number {
     : Math.min(2 * STEP_SEC.hour, lengthOf(range) / 10);
 }
 
-/** The usage of a range. */
-export function usageQuery(query: UsageQuery, everyMs: number) {
+/** These figures of the usage of a range. A year of all of them is some megabytes. */
+export function usageQuery<Asked extends Figure>(
+  figures: readonly Asked[],
+  usage: UsageQuery,
+  everyMs: number,
+) {
+  const query = { ...usage, figures };
   return queryOptions({
     queryKey: ["usage", query],
-    queryFn: ({ signal }) => read("/admin/v1/usage", { query, signal }),
+    queryFn: async ({ signal }) =>
+      (await read("/admin/v1/usage", { query, signal })) as unknown as UsageRead<Asked>,
     select: whole,
     placeholderData: keepRows(query),
     refetchInterval: everyMs,
   });
+}
+
+/** What the gateway answers: each row has the figures that were asked for. */
+interface UsageRead<Asked extends Figure> {
+  readonly data: readonly Usage<Asked>[];
+}
+
+/** What a range comes to in all. */
+export function totalsQuery(range: TimeRange, everyMs: number) {
+  return usageQuery(TOTALS, { ...range, interval: "all", group_by: "none" }, everyMs);
 }
 
 /** How many requests were refused in each step of a range, or in all of it. */

@@ -21,11 +21,12 @@ export function TopPanel(props: {
 }) {
   const usage = useQuery(() =>
     usageQuery(
-      { ...props.range, interval: "all", group_by: props.by, top: MOST_ROWS, durations: false },
+      ["credit"],
+      { ...props.range, interval: "all", group_by: props.by, top: MOST_ROWS },
       CHART_MS.hour,
     ),
   );
-  const rows = (data: readonly Usage[]) =>
+  const rows = (data: readonly Usage<"credit">[]) =>
     data.map(({ group, name: given, credit }) => {
       const id = group ?? "";
       const name = given ?? id;

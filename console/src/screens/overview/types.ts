@@ -5,27 +5,41 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-/** What requests of an interval and a group come to. */
-export interface Usage {
-  readonly time: number;
-  readonly group: string | null;
-  /** That of the account or the key; absent: the usage is not by these. */
-  readonly name?: string | null;
+/** What requests come to. */
+interface Figures {
   readonly requests: number;
   readonly failed: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
-  readonly cache_read_tokens: number;
-  readonly images: number;
-  readonly seconds: number;
   readonly credit: number;
-  readonly cost: number;
-  readonly credit_with_cost: number;
   readonly latency_ms: Percentiles | null;
   readonly first_byte_ms: Percentiles | null;
-  /** How many requests completed in less than `below_ms`, but not in less than half of that; absent: not asked for. */
-  readonly latency_spread?: readonly { readonly below_ms: number; readonly requests: number }[];
+  /** How many requests completed in less than `below_ms`, but not in less than half of that. */
+  readonly latency_spread: readonly { readonly below_ms: number; readonly requests: number }[];
 }
+
+/** A name of a figure. */
+export type Figure = keyof Figures;
+
+/** What requests of an interval and a group come to, in the figures that were asked for. */
+export type Usage<Asked extends Figure> = Pick<Figures, Asked> & {
+  readonly time: number;
+  readonly group: string | null;
+  /** That of the account or the key; absent: the usage is not by these. */
+  readonly name?: string | null;
+};
+
+/** What the figures of a range show. */
+export type Totals = Pick<Figures, (typeof TOTALS)[number]>;
+export const TOTALS = [
+  "requests",
+  "failed",
+  "input_tokens",
+  "output_tokens",
+  "credit",
+  "latency_ms",
+  "first_byte_ms",
+] as const satisfies readonly Figure[];
 
 /** Whose usage is asked for; absent: all. */
 export interface UsageOf {
@@ -39,10 +53,6 @@ export interface UsageQuery extends UsageOf {
   readonly from: number;
   readonly to: number;
   readonly interval: "hour" | "day" | "all";
-  /** Whether percentiles are worked out; absent: they are. */
-  readonly durations?: boolean;
-  /** Whether the gateway tells how many requests took how long; absent: it does not. */
-  readonly spread?: boolean;
   /** How many groups the gateway tells, the most charged first; absent: all, by name. */
   readonly top?: number;
   readonly group_by: "model" | "key" | "account" | "provider" | "route" | "outcome" | "none";

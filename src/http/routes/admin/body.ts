@@ -124,6 +124,19 @@ export function wordOf<Word extends string>(
   });
 }
 
+/** The words that a query lists there, with commas between them; throws a 400 that tells which there are for any other. */
+export function wordsOf<Word extends string>(
+  query: URLSearchParams,
+  name: string,
+  words: readonly Word[],
+): readonly Word[] | undefined {
+  const given = query.get(name)?.split(",");
+  const listed = given?.flatMap((text) => words.find((word) => word === text) ?? []);
+  if (listed?.length === given?.length) return listed;
+  const message = `${name} must be a list, with commas between them, of ${words.join(", ")}.`;
+  throw new GatewayError("invalid_request_error", message, { param: name });
+}
+
 /** What a query says there; throws a 400 for anything but true and false. */
 export function flagOf(query: URLSearchParams, name: string, absent: boolean): boolean {
   const text = query.get(name) ?? String(absent);

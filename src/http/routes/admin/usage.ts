@@ -1,14 +1,39 @@
-import { Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { OUTCOMES } from "../../../gateway/admin/filters.ts";
-import { GROUPINGS, USAGE_INTERVALS } from "../../../gateway/admin/usage.ts";
+import { type Figure, FIGURES, GROUPINGS, USAGE_INTERVALS } from "../../../gateway/admin/usage.ts";
 import { respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { countOf, flagOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
+import { countOf, rangeOf, rangeQuery, textsOf, wordOf, wordsOf } from "./body.ts";
 
 const Durations = Type.Union([
   Type.Object({ p50: Type.Integer(), p95: Type.Integer(), p99: Type.Integer() }),
   Type.Null(),
 ]);
+
+/** Those of `FIGURES`; a row has what was asked for. */
+const FigureSchemas = {
+  requests: Type.Integer(),
+  failed: Type.Integer({ description: "Of these: neither completed, nor ended by their client" }),
+  input_tokens: Type.Integer({ description: "All input, cached or not" }),
+  output_tokens: Type.Integer({ description: "All output, reasoning included" }),
+  cache_read_tokens: Type.Integer(),
+  images: Type.Integer(),
+  seconds: Type.Integer({ description: "Of video" }),
+  credit: Type.Number({ description: "What was charged" }),
+  cost: Type.Number({ description: "Credits that you owe providers for requests whose cost is known" }),
+  credit_with_cost: Type.Number({
+    description: "What was charged for those requests: your margin is this less their cost",
+  }),
+  latency_ms: Type.Union(Durations.anyOf, {
+    description: "From the admission of requests that completed to their end, within 4.5 %; null for none",
+  }),
+  first_byte_ms: Type.Union(Durations.anyOf, {
+    description: "From their admission to the first byte of an answer, within 4.5 %; null for none",
+  }),
+  latency_spread: Type.Array(Type.Object({ below_ms: Type.Integer(), requests: Type.Integer() }), {
+    description: "How many requests completed in less than `below_ms`, but not in less than half of that",
+  }),
+} satisfies Readonly<Record<Figure, TSchema>>;
 
 const UsageSchema = Type.Object(
   {
@@ -23,32 +48,7 @@ const UsageSchema = Type.Object(
         description: "The account's or the key's; the answer has it where group_by is account or key",
       }),
     ),
-    requests: Type.Integer(),
-    failed: Type.Integer({ description: "Of these: neither completed, nor ended by their client" }),
-    input_tokens: Type.Integer({ description: "All input, cached or not" }),
-    output_tokens: Type.Integer({ description: "All output, reasoning included" }),
-    cache_read_tokens: Type.Integer(),
-    images: Type.Integer(),
-    seconds: Type.Integer({ description: "Of video" }),
-    credit: Type.Number({ description: "What was charged" }),
-    cost: Type.Number({ description: "Credits that you owe providers for requests whose cost is known" }),
-    credit_with_cost: Type.Number({
-      description: "What was charged for those requests: your margin is this less their cost",
-    }),
-    latency_ms: Type.Union(Durations.anyOf, {
-      description:
-        "From the admission of requests that completed to their end, within 4.5 %; null for none, and where `durations` is false",
-    }),
-    first_byte_ms: Type.Union(Durations.anyOf, {
-      description:
-        "From their admission to the first byte of an answer, within 4.5 %; null for none, and where `durations` is false",
-    }),
-    latency_spread: Type.Optional(
-      Type.Array(Type.Object({ below_ms: Type.Integer(), requests: Type.Integer() }), {
-        description:
-          "How many requests completed in less than `below_ms`, but not in less than half of that; the answer has it where `spread` is true",
-      }),
-    ),
+    ...Type.Partial(Type.Object(FigureSchemas)).properties,
   },
   { title: "Usage" },
 );
@@ -76,14 +76,9 @@ export const usageRoute: Route = {
       maximum: 1000,
       description: "How many groups the answer has at most, the most charged first; interval must be all",
     }),
-    durations: Type.Boolean({
-      default: true,
-      description: "Whether percentiles are worked out: a year by model is faster without",
-    }),
-    spread: Type.Boolean({
-      default: false,
+    figures: Type.Array(Type.Enum([...FIGURES]), {
       description:
-        "Whether the answer tells how many requests took how long; it has none where `durations` is false",
+        "What the answer has of each group: all but `latency_spread` unless it is given. A year by model is several times as fast with two of them",
     }),
   },
   answers: {
@@ -102,14 +97,14 @@ export const usageRoute: Route = {
   async handle(context) {
     const { services, query } = context;
     const top = countOf(query, "top");
+    const figures = wordsOf(query, "figures", FIGURES);
     const usage = await services.admin.usage({
       ...rangeOf(query),
       interval: wordOf(query, "interval", USAGE_INTERVALS) ?? "hour",
       groupBy: wordOf(query, "group_by", GROUPINGS) ?? "none",
       filter: textsOf(query, FILTERS),
       ...(top === undefined ? {} : { top }),
-      hasDurations: flagOf(query, "durations", true),
-      hasSpread: flagOf(query, "spread", false),
+      ...(figures === undefined ? {} : { figures }),
     });
     return respondWhole(context, usage);
   },

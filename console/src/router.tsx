@@ -9,9 +9,11 @@ import {
 import { Match, Switch } from "solid-js";
 import { Offline } from "./api/client.ts";
 import { useQuery } from "./api/query.ts";
+import { readAhead } from "./api/read-ahead.ts";
 import { sessionQuery } from "./api/session.ts";
 import { buttonClass } from "./design/button.tsx";
 import { Page } from "./design/layout.tsx";
+import { nowSec } from "./design/now.ts";
 import { Empty, Failure, Skeleton } from "./design/states.tsx";
 import { readSearch, REQUESTS_SEARCH, TASKS_SEARCH } from "./lists/search.ts";
 import { ACCOUNT_SEARCH, ACCOUNTS_SEARCH, NEW_KEY_SEARCH } from "./screens/accounts/search.ts";
@@ -19,9 +21,10 @@ import { readHealth } from "./screens/health/search.ts";
 import { MODEL_SEARCH, MODELS_SEARCH } from "./screens/models/search.ts";
 import { readMedia } from "./screens/playground/media-search.ts";
 import { PLAYGROUND_SEARCH } from "./screens/playground/search.ts";
+import { overviewQueries } from "./screens/overview/reads.ts";
 import { SignIn } from "./screens/sign-in.tsx";
 import { readWelcome } from "./screens/welcome/search.ts";
-import { readRange } from "./shell/range.ts";
+import { rangeDeps, rangeOf, readRange } from "./shell/range.ts";
 import { Shell } from "./shell/shell.tsx";
 
 const root = createRootRoute({
@@ -87,6 +90,8 @@ const welcome = createRoute({
 const overview = createRoute({
   getParentRoute: () => root,
   path: "/overview",
+  loaderDeps: rangeDeps,
+  loader: ({ deps }) => readAhead(overviewQueries(rangeOf(deps, nowSec()), nowSec())),
   component: pageOf(() => import("./screens/overview/overview.tsx"), "Overview"),
 });
 
@@ -218,6 +223,8 @@ export const router = createRouter({
   ]),
   basepath: "/console",
   defaultPreload: "intent",
+  // What was read ahead is kept by the query cache, which knows how old it may be.
+  defaultPreloadStaleTime: 0,
   // Also the files of a later build come with the page that is loaded anew.
   defaultErrorComponent: ({ error }) => <Failure error={error} retry={() => location.reload()} />,
   scrollRestoration: true,

@@ -112,14 +112,14 @@ async function call(
   { path: params, query, body, signal }: CallOptions<unknown>,
 ): Promise<never> {
   const address = consolePath(path, params, query);
-  if (method === "get") return (await readSoon(address, signal)) as never;
+  if (method === "get") return (await gathered.read(address, signal)) as never;
   const response = await send(method, address, { body, signal });
   const text = await response.text();
   const value: unknown = text === "" ? undefined : JSON.parse(text);
   return value as never;
 }
 
-const readSoon = gatherReads({
+const gathered = gatherReads({
   // Without the session's token no call that has a body is taken.
   most: () => (csrf === "" ? 1 : MOST_READS),
   later: (flush) => setTimeout(flush),
@@ -128,6 +128,11 @@ const readSoon = gatherReads({
   refused: refuse,
   cut: away,
 });
+
+/** Sends the reads that have begun; without it they go once the present task is over. */
+export function sendReads(): void {
+  gathered.flush();
+}
 
 /** Sends a request and gives its answer once that is a success; the playground reads streams by it. */
 export async function send(

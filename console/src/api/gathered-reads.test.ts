@@ -12,7 +12,7 @@ function gathered(most = 32) {
   const asked: Asked[] = [];
   const alone: string[] = [];
   let flush = (): void => undefined;
-  const read = gatherReads({
+  const { read } = gatherReads({
     most: () => most,
     later: (callback) => void (flush = callback),
     async one(address) {

@@ -27,6 +27,13 @@ interface Ways {
 /** Reads an address; rejects as `read` does. */
 type Read = (address: string, signal: AbortSignal | undefined) => Promise<unknown>;
 
+/** Reads that are gathered. */
+interface GatheredReads {
+  readonly read: Read;
+  /** Sends those that wait now, before the present task is over. */
+  readonly flush: () => void;
+}
+
 interface Waiting {
   readonly address: string;
   readonly signal: AbortSignal | undefined;
@@ -47,7 +54,7 @@ interface Line {
  * Makes reads that begin in one task one request. A page begins up to fourteen, of which a browser sends six at a time.
  * Each read is answered once its line has come, whatever becomes of the others.
  */
-export function gatherReads(ways: Ways): Read {
+export function gatherReads(ways: Ways): GatheredReads {
   let waiting: Waiting[] = [];
   const flush = (): void => {
     const reads = waiting.filter(({ signal }) => signal?.aborted !== true);
@@ -55,12 +62,13 @@ export function gatherReads(ways: Ways): Read {
     const most = ways.most();
     for (let at = 0; at < reads.length; at += most) void ask(ways, reads.slice(at, at + most));
   };
-  return (address, signal) =>
+  const read: Read = (address, signal) =>
     new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
       waiting.push({ address, signal, resolve, reject });
       if (waiting.length === 1) ways.later(flush);
     });
+  return { read, flush };
 }
 
 async function ask(ways: Ways, reads: readonly Waiting[]): Promise<void> {

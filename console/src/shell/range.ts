@@ -43,6 +43,11 @@ export function readRange(search: Readonly<Record<string, unknown>>): RangeSearc
   return isNamed ? { ...UNSET, range: range as RangeName } : UNSET;
 }
 
+/** What of an address decides which range a page reads. */
+export function rangeDeps({ search: { range, from, to } }: { readonly search: RangeSearch }): RangeSearch {
+  return { range, from, to };
+}
+
 const HOUR = 3_600;
 /** The gateway keeps usage of the last hours by these, too. */
 export const FIVE_MINUTES = 300;
@@ -87,6 +92,11 @@ export const STEP_SEC = { hour: HOUR, day: 24 * HOUR } as const;
 
 /** A step of a chart. */
 export type Step = keyof typeof STEP_SEC;
+
+/** The range from the beginning of its first step on, which is then drawn whole. */
+export function wholeSteps({ from, to }: TimeRange, step: Step): TimeRange {
+  return { from: startOf(STEP_SEC[step], from), to };
+}
 
 /** The steps that a chart of the range is drawn in. */
 export function intervalOf(range: TimeRange): Step {

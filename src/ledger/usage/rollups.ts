@@ -16,7 +16,7 @@ import {
   noMeasures,
   timeOf,
 } from "./measures.ts";
-import { DAY_MS, type Dimension, DIMENSIONS, namesIn, startOf, type View, VIEWS } from "./views.ts";
+import { DAY_MS, type Dimension, namesIn, startOf, type View, VIEWS } from "./views.ts";
 
 /** Usage of five minutes, an hour or a day in memory. */
 export interface Rollup extends Names {
@@ -193,10 +193,7 @@ export async function sumRollups(
 ): Promise<readonly UsageSum[]> {
   // Constants in the text: a parameter would be another expression each time it stands there.
   const time = intervalMs === undefined ? sql`0` : sql`time_ms - time_ms % ${sql.lit(intervalMs)}`;
-  const names = DIMENSIONS.map((dimension) => {
-    const name = by.includes(dimension) ? sql.ref(COLUMN_OF[dimension]) : sql.lit("");
-    return sql`${name} as ${sql.id(dimension)}`;
-  });
+  const names = by.map((dimension) => sql`${sql.ref(COLUMN_OF[dimension])} as ${sql.id(dimension)}`);
   const sums = SUMMED.filter((member) => measures.includes(member)).map(
     (member) => sql`cast(sum(${sql.ref(columnOf(member))}) as bigint) as ${sql.id(member)}`,
   );
@@ -251,9 +248,9 @@ type MeasuredRow = Readonly<
 >;
 
 /** Sums as a store gives them, of what is added up. */
-type SumRow = Names & { readonly timeMs: bigint } & Partial<MeasuredRow>;
+type SumRow = Partial<Names & MeasuredRow> & { readonly timeMs: bigint };
 
-function toSum({ timeMs, model, provider, account, key, outcome, ...row }: SumRow): UsageSum {
+function toSum({ timeMs, model = "", provider = "", account = "", key = "", outcome = "", ...row }: SumRow): UsageSum {
   return {
     timeMs: Number(timeMs),
     model,

@@ -9,10 +9,10 @@ import { classes } from "../../design/classes.ts";
 import { axisCredits, credits } from "../../format/money.ts";
 import { axisDuration, compact, duration } from "../../format/numbers.ts";
 import type { Step, TimeRange } from "../../shell/range.ts";
-import { colouredModels, groupSeries, lineOf, stepsOf, wholeSteps } from "./charts.ts";
+import { colouredModels, groupSeries, lineOf, stepsOf } from "./charts.ts";
 import styles from "./overview.module.css";
-import type { Figure, Usage, UsageOf } from "./types.ts";
-import { CHART_MS, refusalsQuery, usageQuery } from "./reads.ts";
+import type { Usage, UsageOf } from "./types.ts";
+import { allStepsQuery, modelStepsQuery, refusalsQuery } from "./reads.ts";
 
 interface ChartProps {
   readonly range: TimeRange;
@@ -50,7 +50,7 @@ function ModelChart(
     readonly axisFormat?: (value: number) => string;
   },
 ) {
-  const usage = useQuery(() => usageByStep(MODEL_FIGURES, "model", props));
+  const usage = useQuery(() => modelStepsQuery(props));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo(() => {
     const points = (usage.data?.data ?? []).map((row) => ({
@@ -69,7 +69,7 @@ function ModelChart(
 
 /** How long requests take, in all and until their first token. */
 export function LatencyChart(props: ChartProps) {
-  const usage = useQuery(() => usageByStep(ALL_FIGURES, "none", props));
+  const usage = useQuery(() => allStepsQuery(props));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo((): readonly Series[] => {
     const rows = usage.data?.data ?? [];
@@ -115,8 +115,8 @@ export function LatencyChart(props: ChartProps) {
 
 /** How many requests fail in each step, and how many are refused before anything is held for them. */
 export function TroubleChart(props: ChartProps) {
-  const usage = useQuery(() => usageByStep(ALL_FIGURES, "none", props));
-  const refusals = useQuery(() => refusalsQuery(wholeSteps(props.range, props.step), props.step));
+  const usage = useQuery(() => allStepsQuery(props));
+  const refusals = useQuery(() => refusalsQuery(props.range, props.step));
   const times = createMemo(() => stepsOf(props.range, props.step));
   const series = createMemo((): readonly Series[] => {
     const failed = lineOf(usage.data?.data ?? [], times(), (row) => row.failed, 0);
@@ -138,24 +138,6 @@ export function TroubleChart(props: ChartProps) {
       No request failed, and none was refused.
     </ChartPanel>
   );
-}
-
-/** What charts draw of each model, and of all together; those that draw the same are drawn from one read. */
-const MODEL_FIGURES = ["requests", "credit"] as const satisfies readonly Figure[];
-const ALL_FIGURES = [
-  "failed",
-  "latency_ms",
-  "first_byte_ms",
-  "latency_spread",
-] as const satisfies readonly Figure[];
-
-function usageByStep<Asked extends Figure>(
-  figures: readonly Asked[],
-  by: "model" | "none",
-  { range, step, whose }: ChartProps,
-) {
-  const query = { ...wholeSteps(range, step), ...whose, interval: step, group_by: by };
-  return usageQuery(figures, query, CHART_MS[step]);
 }
 
 function ChartPanel(

@@ -1,11 +1,6 @@
 import type { Series } from "../../design/chart.tsx";
 import { coloursOf, MOST_COLOURS, MOST_SERIES, REST } from "../../design/series.ts";
-import { type Step, STEP_SEC, type TimeRange } from "../../shell/range.ts";
-
-/** The range from the beginning of its first step on, which is then drawn whole. */
-export function wholeSteps({ from, to }: TimeRange, step: Step): TimeRange {
-  return { from: Math.floor(from / STEP_SEC[step]) * STEP_SEC[step], to };
-}
+import { type Step, STEP_SEC, type TimeRange, wholeSteps } from "../../shell/range.ts";
 
 /** When each step of a range begins. */
 export function stepsOf(range: TimeRange, step: Step): readonly number[] {

@@ -9,10 +9,10 @@ import ui from "../../design/ui.module.css";
 import { credits, dollars, exactCredits } from "../../format/money.ts";
 import { compact, count, delta, duration, share } from "../../format/numbers.ts";
 import { lengthOf, rangeBefore, type TimeRange } from "../../shell/range.ts";
-import { forecastFrom, forecastOf } from "./forecast.ts";
+import { forecastOf } from "./forecast.ts";
 import styles from "./overview.module.css";
 import type { Percentiles, Totals, Usage } from "./types.ts";
-import { CHART_MS, queueQuery, refusalsQuery, totalsQuery, usageQuery } from "./reads.ts";
+import { forecastQuery, queueQuery, refusalsQuery, totalsBeforeQuery } from "./reads.ts";
 
 const NOTHING: Totals = {
   requests: 0,
@@ -34,20 +34,8 @@ type Read<Row> = UseQueryResult<{ readonly data: readonly Row[] }>;
 
 /** What a range comes to, each figure beside that of the period before. All is asked for at once. */
 export function OverviewFigures(props: { readonly range: TimeRange; readonly usage: Read<Totals> }) {
-  const before = useQuery(() => totalsQuery(rangeBefore(props.range), CHART_MS.day));
-  const days = useQuery(() =>
-    usageQuery(
-      ["credit"],
-      // To the end of the day, so that the same rows are read all day.
-      {
-        from: forecastFrom(nowSec()),
-        to: (Math.floor(nowSec() / 86_400) + 1) * 86_400,
-        interval: "day",
-        group_by: "none",
-      },
-      CHART_MS.hour,
-    ),
-  );
+  const before = useQuery(() => totalsBeforeQuery(props.range));
+  const days = useQuery(() => forecastQuery(nowSec()));
   const refusals = useQuery(() => refusalsQuery(props.range, "all"));
   const status = useQuery(() => queueQuery);
   const earlier = (): Totals | undefined => {

@@ -11,7 +11,7 @@ import { useRange } from "../../shell/use-range.ts";
 import { LatencyChart, RequestsChart, SpendChart, TroubleChart } from "./chart-panels.tsx";
 import { OverviewFigures } from "./figures.tsx";
 import styles from "./overview.module.css";
-import { LIVE_MS, newestQuery, totalsQuery } from "./reads.ts";
+import { newestQuery, totalsQuery } from "./reads.ts";
 import { RoutesPanel, TasksPanel } from "./state-panels.tsx";
 import { TopPanel } from "./top-panel.tsx";
 
@@ -27,7 +27,7 @@ export function Overview() {
   const queries = useQueryClient();
   const newest = useQuery(() => newestQuery);
   const isUnused = (): boolean => newest.data?.data.length === 0;
-  const figures = useQuery(() => totalsQuery(range(), LIVE_MS));
+  const figures = useQuery(() => totalsQuery(range()));
   const failure = createFailure(() => figures);
   createEffect(() => {
     if (!isUnused() || isWelcomed) return;

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { QueryClient, QueryObserver } from "@tanstack/solid-query";
-import { intervalOf, rangeBefore, rangeOf, type TimeRange } from "../../shell/range.ts";
-import { wholeSteps } from "./charts.ts";
+import { intervalOf, rangeBefore, rangeOf, type TimeRange, wholeSteps } from "../../shell/range.ts";
 import { refusalsQuery, tasksQuery, usageQuery } from "./reads.ts";
 import type { UsageQuery } from "./types.ts";
 
@@ -48,7 +47,7 @@ const READS = [
   total,
   (range: TimeRange) => total(rangeBefore(range)),
   (range: TimeRange) => refusalsQuery(range, "all"),
-  (range: TimeRange) => refusalsQuery(wholeSteps(range, intervalOf(range)), intervalOf(range)),
+  (range: TimeRange) => refusalsQuery(range, intervalOf(range)),
   tasksQuery,
 ];
 

@@ -1,8 +1,18 @@
 import { hashKey, queryOptions } from "@tanstack/solid-query";
 import { read } from "../../api/client.ts";
 import { whole } from "../../api/whole.ts";
-import { FIVE_MINUTES, lengthOf, type Step, STEP_SEC, type TimeRange } from "../../shell/range.ts";
-import { type Figure, TOTALS, type Usage, type UsageQuery } from "./types.ts";
+import {
+  FIVE_MINUTES,
+  intervalOf,
+  lengthOf,
+  rangeBefore,
+  type Step,
+  STEP_SEC,
+  type TimeRange,
+  wholeSteps,
+} from "../../shell/range.ts";
+import { forecastFrom } from "./forecast.ts";
+import { type Figure, TOTALS, type Usage, type UsageOf, type UsageQuery } from "./types.ts";
 
 /** How often what is live is read anew while the page is visible. */
 export const LIVE_MS = 5_000;
@@ -42,7 +52,7 @@ function mostMoved({ interval = "all", ...range }: RangeQuery): number {
 }
 
 /** These figures of the usage of a range. A year of all of them is some megabytes. */
-export function usageQuery<Asked extends Figure>(
+export function usageQuery<const Asked extends Figure>(
   figures: readonly Asked[],
   usage: UsageQuery,
   everyMs: number,
@@ -64,12 +74,63 @@ interface UsageRead<Asked extends Figure> {
 }
 
 /** What a range comes to in all. */
-export function totalsQuery(range: TimeRange, everyMs: number) {
-  return usageQuery(TOTALS, { ...range, interval: "all", group_by: "none" }, everyMs);
+export function totalsQuery(range: TimeRange) {
+  return usageQuery(TOTALS, { ...range, interval: "all", group_by: "none" }, LIVE_MS);
+}
+
+/** What the period before a range came to. */
+export function totalsBeforeQuery(range: TimeRange) {
+  return usageQuery(TOTALS, { ...rangeBefore(range), interval: "all", group_by: "none" }, CHART_MS.day);
+}
+
+/** What is spent by the day, of the days that the month's forecast is made from. */
+export function forecastQuery(nowSec: number) {
+  // To the end of the day, so that the same rows are read all day.
+  const to = (Math.floor(nowSec / STEP_SEC.day) + 1) * STEP_SEC.day;
+  const range = { from: forecastFrom(nowSec), to };
+  return usageQuery(["credit"], { ...range, interval: "day", group_by: "none" }, CHART_MS.hour);
+}
+
+/** Whose usage is charted, when, and in which steps. */
+interface Charted {
+  readonly range: TimeRange;
+  readonly step: Step;
+  /** Absent: all. */
+  readonly whose?: UsageOf;
+}
+
+/** What charts draw of each model. */
+export function modelStepsQuery(charted: Charted) {
+  return stepsQuery(["requests", "credit"], "model", charted);
+}
+
+/** What charts draw of all models together. */
+export function allStepsQuery(charted: Charted) {
+  return stepsQuery(["failed", "latency_ms", "first_byte_ms", "latency_spread"], "none", charted);
+}
+
+function stepsQuery<const Asked extends Figure>(
+  figures: readonly Asked[],
+  by: "model" | "none",
+  { range, step, whose }: Charted,
+) {
+  const query = { ...wholeSteps(range, step), ...whose, interval: step, group_by: by };
+  return usageQuery(figures, query, CHART_MS[step]);
+}
+
+/** By what those are told who spend the most. */
+export type Ranked = "model" | "account" | "key";
+const MOST_RANKED = 5;
+
+/** The models, accounts or keys that spend the most in a range. */
+export function rankingQuery(range: TimeRange, by: Ranked) {
+  const query = { ...range, interval: "all", group_by: by, top: MOST_RANKED } as const;
+  return usageQuery(["credit"], query, CHART_MS.hour);
 }
 
 /** How many requests were refused in each step of a range, or in all of it. */
-export function refusalsQuery({ from, to }: TimeRange, interval: Step | "all") {
+export function refusalsQuery(range: TimeRange, interval: Step | "all") {
+  const { from, to } = interval === "all" ? range : wholeSteps(range, interval);
   const query = { from, to, interval };
   return queryOptions({
     queryKey: ["refusals", "counts", query],
@@ -110,3 +171,25 @@ export const newestQuery = queryOptions({
   queryKey: ["requests", "newest"],
   queryFn: ({ signal }) => read("/admin/v1/requests", { query: { limit: 1 }, signal }),
 });
+
+/** All that Overview reads of a range, in the order in which a reader looks at it. */
+export function overviewQueries(range: TimeRange, nowSec: number) {
+  const step = intervalOf(range);
+  const charted = { range, step };
+  return [
+    newestQuery,
+    totalsQuery(range),
+    totalsBeforeQuery(range),
+    forecastQuery(nowSec),
+    refusalsQuery(range, "all"),
+    queueQuery,
+    modelStepsQuery(charted),
+    allStepsQuery(charted),
+    refusalsQuery(range, step),
+    tasksQuery(range),
+    routesQuery,
+    rankingQuery(range, "model"),
+    rankingQuery(range, "account"),
+    rankingQuery(range, "key"),
+  ];
+}

@@ -8,24 +8,17 @@ import ui from "../../design/ui.module.css";
 import { RowLink } from "../../lists/row-link.tsx";
 import type { TimeRange } from "../../shell/range.ts";
 import type { Usage } from "./types.ts";
-import { CHART_MS, usageQuery } from "./reads.ts";
+import { type Ranked, rankingQuery } from "./reads.ts";
 
-const MOST_ROWS = 5;
-const PAGES = { model: "/models/$id", account: "/accounts/$id", key: "/keys/$id" } as const;
+const PAGES = {
+  model: "/models/$id",
+  account: "/accounts/$id",
+  key: "/keys/$id",
+} as const satisfies Record<Ranked, string>;
 
 /** The models, accounts or keys that spent the most in a range. */
-export function TopPanel(props: {
-  readonly title: string;
-  readonly range: TimeRange;
-  readonly by: keyof typeof PAGES;
-}) {
-  const usage = useQuery(() =>
-    usageQuery(
-      ["credit"],
-      { ...props.range, interval: "all", group_by: props.by, top: MOST_ROWS },
-      CHART_MS.hour,
-    ),
-  );
+export function TopPanel(props: { readonly title: string; readonly range: TimeRange; readonly by: Ranked }) {
+  const usage = useQuery(() => rankingQuery(props.range, props.by));
   const rows = (data: readonly Usage<"credit">[]) =>
     data.map(({ group, name: given, credit }) => {
       const id = group ?? "";

@@ -16,13 +16,16 @@ import { Page } from "./design/layout.tsx";
 import { nowSec } from "./design/now.ts";
 import { Empty, Failure, Skeleton } from "./design/states.tsx";
 import { readSearch, REQUESTS_SEARCH, TASKS_SEARCH } from "./lists/search.ts";
+import { pagesQuery } from "./lists/use-pages.ts";
 import { ACCOUNT_SEARCH, ACCOUNTS_SEARCH, NEW_KEY_SEARCH } from "./screens/accounts/search.ts";
 import { readHealth } from "./screens/health/search.ts";
 import { MODEL_SEARCH, MODELS_SEARCH } from "./screens/models/search.ts";
 import { readMedia } from "./screens/playground/media-search.ts";
 import { PLAYGROUND_SEARCH } from "./screens/playground/search.ts";
 import { overviewQueries } from "./screens/overview/reads.ts";
+import { paidPages } from "./screens/requests/reads.ts";
 import { SignIn } from "./screens/sign-in.tsx";
+import { taskPages } from "./screens/tasks/reads.ts";
 import { readWelcome } from "./screens/welcome/search.ts";
 import { rangeDeps, rangeOf, readRange } from "./shell/range.ts";
 import { Shell } from "./shell/shell.tsx";
@@ -134,6 +137,8 @@ const requests = createRoute({
   getParentRoute: () => root,
   path: "/requests",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, REQUESTS_SEARCH),
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => readAhead(deps.tab === "refused" ? [] : [pagesQuery(paidPages(deps, deps))]),
   component: pageOf(() => import("./screens/requests/requests.tsx"), "Requests"),
 });
 
@@ -147,6 +152,8 @@ const tasks = createRoute({
   getParentRoute: () => root,
   path: "/tasks",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, TASKS_SEARCH),
+  loaderDeps: ({ search }) => search,
+  loader: ({ deps }) => readAhead([pagesQuery(taskPages(deps, deps))]),
   component: pageOf(() => import("./screens/tasks/tasks.tsx"), "Tasks"),
 });
 

@@ -33,7 +33,7 @@ describeInLooks("the sign-in", (next) => {
 
     await field.fill(ADMIN_TOKEN);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.getByRole("navigation", { name: "Places" }).waitFor();
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({
       name: "switchyard_console",

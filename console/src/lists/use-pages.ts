@@ -8,7 +8,8 @@ export interface ListPage<Row> {
   readonly next: string | null;
 }
 
-interface PagesOptions<Row> {
+/** How a list is read. */
+export interface PagesOptions<Row> {
   /**
    * What the list shows, by what it is kept. While a list of other filters or another range is read, the rows of the one
    * before stand in its place, and `isPlaceholderData` says so.
@@ -25,23 +26,25 @@ export const PAGE_SIZE = 100;
 /** Reading more pages anew than this is left to the reader. */
 const MOST_LIVE_PAGES = 3;
 
+/** A list of the API as a query of the cache. */
+export function pagesQuery<Row>({ key, read, everyMs }: PagesOptions<Row>) {
+  return {
+    queryKey: [...key],
+    queryFn: ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) =>
+      read(pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }: ListPage<Row>) => next ?? undefined,
+    placeholderData: keepPreviousData,
+    // Rows that are read again stay the elements that they were.
+    reconcile: "id",
+    refetchInterval: ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>
+      everyMs !== undefined && (state.data?.pages.length ?? 0) <= MOST_LIVE_PAGES ? everyMs : false,
+  };
+}
+
 /** A list of the API, page after page. */
 export function usePages<Row extends { readonly id: string }>(options: () => PagesOptions<Row>) {
-  const query = useInfiniteQuery(() => {
-    const { key, read, everyMs } = options();
-    return {
-      queryKey: [...key],
-      queryFn: ({ pageParam, signal }: { pageParam: string | undefined; signal: AbortSignal }) =>
-        read(pageParam, signal),
-      initialPageParam: undefined as string | undefined,
-      getNextPageParam: ({ next }: ListPage<Row>) => next ?? undefined,
-      placeholderData: keepPreviousData,
-      // Rows that are read again stay the elements that they were.
-      reconcile: "id",
-      refetchInterval: ({ state }: { state: { data?: { pages: readonly unknown[] } | undefined } }) =>
-        everyMs !== undefined && (state.data?.pages.length ?? 0) <= MOST_LIVE_PAGES ? everyMs : false,
-    };
-  });
+  const query = useInfiniteQuery(() => pagesQuery(options()));
   const rows = createMemo((): readonly Row[] => (query.data?.pages ?? []).flatMap(({ data }) => data));
   return {
     query,

@@ -250,7 +250,15 @@ type MeasuredRow = Readonly<
 /** Sums as a store gives them, of what is added up. */
 type SumRow = Partial<Names & MeasuredRow> & { readonly timeMs: bigint };
 
-function toSum({ timeMs, model = "", provider = "", account = "", key = "", outcome = "", ...row }: SumRow): UsageSum {
+function toSum({
+  timeMs,
+  model = "",
+  provider = "",
+  account = "",
+  key = "",
+  outcome = "",
+  ...row
+}: SumRow): UsageSum {
   return {
     timeMs: Number(timeMs),
     model,

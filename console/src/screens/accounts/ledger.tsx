@@ -11,9 +11,10 @@ import { shortId } from "../../lists/ids.ts";
 import { inOrder } from "../../lists/order.ts";
 import { ChoiceFilter, Filters, ListEnd, Rows, TextFilter, WordBadge } from "../../lists/parts.tsx";
 import { RowLink } from "../../lists/row-link.tsx";
-import { usePages } from "../../lists/use-pages.ts";
+import { timedPages } from "../../lists/timed-pages.ts";
+import { type PagesOptions, usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
-import { rangeOf } from "../../shell/range.ts";
+import type { RangeSearch } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { ENTRY_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
 import styles from "./accounts.module.css";
@@ -88,24 +89,17 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   },
 ];
 
+function ledgerPages(id: string, time: RangeSearch): PagesOptions<LedgerEntry> {
+  return timedPages(["ledger", id], {}, time, (query, signal) =>
+    read("/admin/v1/accounts/{id}/ledger", { path: { id }, query: { ...query, limit: MOST }, signal }),
+  );
+}
+
 /** Movements of an account's credit in the page's range, the newest first. */
 export function Ledger(props: { readonly account: string }) {
   const { search, change } = useListSearch<(typeof ACCOUNT_SEARCH)[number]>();
   const { named } = useRange();
-  const { query, rows, state } = usePages<LedgerEntry>(() => {
-    const [id, time] = [props.account, named()];
-    return {
-      key: ["ledger", id, { range: time.range, from: time.from, to: time.to }],
-      read(after, signal) {
-        const { from, to } = rangeOf(time, Date.now() / 1_000);
-        return read("/admin/v1/accounts/{id}/ledger", {
-          path: { id },
-          query: { from, ...(time.to === undefined ? {} : { to }), after, limit: MOST },
-          signal,
-        });
-      },
-    };
-  });
+  const { query, rows, state } = usePages(() => ledgerPages(props.account, named()));
   const shown = createMemo(() => {
     const { kind, text = "", sort } = search();
     const found = rows()

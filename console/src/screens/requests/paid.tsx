@@ -1,4 +1,3 @@
-import { read } from "../../api/client.ts";
 import { Link } from "@tanstack/solid-router";
 import Flag from "lucide-solid/icons/flag";
 import { createMemo, Show } from "solid-js";
@@ -25,16 +24,15 @@ import {
   OwnerName,
 } from "../../lists/parts.tsx";
 import type { REQUESTS_SEARCH } from "../../lists/search.ts";
-import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
+import { usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
-import { rangeOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { FLAG_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
-import { LISTED, type RequestRow } from "./types.ts";
+import { PAID_FILTERS, paidPages } from "./reads.ts";
+import type { RequestRow } from "./types.ts";
 import { pieces, tokensIn, tokensOut } from "./usage.ts";
 
-const FILTERS = ["id", "model", "provider", "outcome", "account_id", "key_id"] as const;
-const CLEARED = Object.fromEntries(FILTERS.map((name) => [name, ""]));
+const CLEARED = Object.fromEntries(PAID_FILTERS.map((name) => [name, ""]));
 
 const OUTCOMES = Object.entries(OUTCOME_WORDS).map(([value, { name }]) => [value, name] as const);
 
@@ -43,28 +41,13 @@ export function Paid() {
   const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
   const { named } = useRange();
   const isOperator = useIsOperator();
-  const filter = () => Object.fromEntries(FILTERS.map((name) => [name, search()[name]]));
-  const { query, rows, state } = usePages<RequestRow>(() => {
-    const [asked, time] = [filter(), named()];
-    return {
-      key: [...LISTED, asked, { range: time.range, from: time.from, to: time.to }],
-      read(after, signal) {
-        const { from, to } = rangeOf(time, Date.now() / 1_000);
-        // A request that is looked for by its id is found whenever it was.
-        const range = asked.id === undefined ? { from, ...(time.to === undefined ? {} : { to }) } : {};
-        return read("/admin/v1/requests", {
-          query: { ...asked, ...range, after, limit: PAGE_SIZE },
-          signal,
-        });
-      },
-    };
-  });
+  const { query, rows, state } = usePages(() => paidPages(search(), named()));
   // The gateway answers one read after another: names wait for the rows.
   const { models, providers } = useChoices();
   const { nameOf } = useNames();
   const columns = columnsOf(nameOf);
   const shown = createMemo(() => inOrder(rows(), columns, search().sort));
-  const isFiltered = (): number => Object.values(filter()).filter((value) => value !== undefined).length;
+  const isFiltered = (): number => PAID_FILTERS.filter((name) => search()[name] !== undefined).length;
   return (
     <>
       <Filters set={isFiltered()} onClear={() => change(CLEARED)}>

@@ -27,18 +27,18 @@ import {
   OwnerName,
 } from "../../lists/parts.tsx";
 import type { REQUESTS_SEARCH } from "../../lists/search.ts";
-import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
+import { usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
-import { intervalOf, rangeOf } from "../../shell/range.ts";
+import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { colouredModels, groupSeries, stepsOf } from "../overview/charts.ts";
 import { keepRows } from "../overview/reads.ts";
 import { CODE_WORDS, wordsOf } from "../../words/words.ts";
 import { TableSkeleton } from "./paid.tsx";
+import { REFUSED_FILTERS, refusedPages } from "./reads.ts";
 import type { RefusalRow } from "./types.ts";
 
-const FILTERS = ["id", "model", "status", "code", "account_id", "key_id"] as const;
-const CLEARED = Object.fromEntries(FILTERS.map((name) => [name, ""]));
+const CLEARED = Object.fromEntries(REFUSED_FILTERS.map((name) => [name, ""]));
 
 const CODES = Object.entries(CODE_WORDS).map(([value, { name }]) => [value, name] as const);
 
@@ -53,26 +53,12 @@ const STATUSES = [
 export function Refused() {
   const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
   const { named } = useRange();
-  const filter = () => Object.fromEntries(FILTERS.map((name) => [name, search()[name]]));
-  const { query, rows, state } = usePages<RefusalRow>(() => {
-    const [asked, time] = [filter(), named()];
-    return {
-      key: ["refusals", "list", asked, { range: time.range, from: time.from, to: time.to }],
-      read(after, signal) {
-        const { from, to } = rangeOf(time, Date.now() / 1_000);
-        const range = asked.id === undefined ? { from, ...(time.to === undefined ? {} : { to }) } : {};
-        return read("/admin/v1/refusals", {
-          query: { ...asked, ...range, after, limit: PAGE_SIZE },
-          signal,
-        });
-      },
-    };
-  });
+  const { query, rows, state } = usePages(() => refusedPages(search(), named()));
   // The gateway answers one read after another: names wait for the rows.
   const { models } = useChoices();
   const { nameOf } = useNames();
   const columns = columnsOf(nameOf);
-  const set = (): number => Object.values(filter()).filter((value) => value !== undefined).length;
+  const set = (): number => REFUSED_FILTERS.filter((name) => search()[name] !== undefined).length;
   return (
     <>
       <Counts />

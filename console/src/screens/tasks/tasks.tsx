@@ -8,7 +8,6 @@ import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { Money, Time } from "../../design/values.tsx";
 import { nowSec } from "../../design/now.ts";
-import { read } from "../../api/client.ts";
 import { seconds } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import styles from "../../lists/lists.module.css";
@@ -26,17 +25,15 @@ import {
   OwnerName,
 } from "../../lists/parts.tsx";
 import type { TASKS_SEARCH } from "../../lists/search.ts";
-import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
+import { usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
-import { rangeOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { OUTCOME_WORDS, STATE_WORDS, wordsOf } from "../../words/words.ts";
 import { TableSkeleton } from "../requests/paid.tsx";
+import { TASK_FILTERS, taskPages } from "./reads.ts";
 import type { TaskRow } from "./types.ts";
 
-const FILTERS = ["id", "kind", "model", "provider", "account_id", "key_id"] as const;
-const CLEARED = Object.fromEntries(FILTERS.map((name) => [name, ""]));
-const EVERY_MS = 3_000;
+const CLEARED = Object.fromEntries(TASK_FILTERS.map((name) => [name, ""]));
 
 const STATES = [
   { value: "all", name: "All" },
@@ -48,29 +45,13 @@ export function Tasks() {
   const { search, change } = useListSearch<(typeof TASKS_SEARCH)[number]>();
   const { named } = useRange();
   const isOperator = useIsOperator();
-  const filter = () =>
-    Object.fromEntries([...FILTERS, "status" as const].map((name) => [name, search()[name]]));
-  const { query, rows, state } = usePages<TaskRow>(() => {
-    const [asked, time] = [filter(), named()];
-    return {
-      key: ["tasks", "list", asked, { range: time.range, from: time.from, to: time.to }],
-      everyMs: EVERY_MS,
-      read(after, signal) {
-        const { from, to } = rangeOf(time, Date.now() / 1_000);
-        const range = asked.id === undefined ? { from, ...(time.to === undefined ? {} : { to }) } : {};
-        return read("/admin/v1/tasks", {
-          query: { ...asked, ...range, after, limit: PAGE_SIZE },
-          signal,
-        });
-      },
-    };
-  });
+  const { query, rows, state } = usePages(() => taskPages(search(), named()));
   // The gateway answers one read after another: names wait for the rows.
   const { models, providers } = useChoices();
   const { nameOf } = useNames();
   const columns = columnsOf(nameOf);
   const shown = createMemo(() => inOrder(rows(), columns, search().sort));
-  const set = (): number => FILTERS.filter((name) => search()[name] !== undefined).length;
+  const set = (): number => TASK_FILTERS.filter((name) => search()[name] !== undefined).length;
   return (
     <Page title="Tasks" aside={<Badge tone="run">Live</Badge>}>
       <Tabs

@@ -7,6 +7,7 @@ import { TextField } from "../design/field.tsx";
 import { Panel } from "../design/layout.tsx";
 import { relativeTime } from "../format/times.ts";
 import styles from "../shell/shell.module.css";
+import icon from "../icon.svg";
 
 /** Signs in with the admin token, or with an API key for what is that key's own. */
 export function SignIn() {
@@ -29,7 +30,7 @@ export function SignIn() {
   return (
     <main class={styles.signIn}>
       <h1 class={styles.signInBrand}>
-        <img src="/console/icon.svg" alt="" width="28" height="28" />
+        <img src={icon} alt="" width="28" height="28" />
         Switchyard
       </h1>
       <Panel title="Sign in">

@@ -18,6 +18,7 @@ import { furtherOf, isForOperators, PLACES } from "./places.ts";
 import { RangePicker } from "./range-picker.tsx";
 import styles from "./shell.module.css";
 import { ThemeButton } from "./theme.tsx";
+import icon from "../icon.svg";
 
 /** As the keys are called where the page is read. */
 const SHORTCUT = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
@@ -47,7 +48,7 @@ export function Shell(props: { readonly session: Session }) {
       <nav class={styles.rail} aria-label="Places">
         <div class={styles.places}>
           <Link to="/" class={styles.brand}>
-            <img src="/console/icon.svg" alt="" width="20" height="20" />
+            <img src={icon} alt="" width="20" height="20" />
             <span>Switchyard</span>
           </Link>
           <For each={places()}>

@@ -191,8 +191,7 @@ export async function sumRollups(
   engine: Engine,
   { grainMs, view, filter, time: span, intervalMs, by, measures }: SumForm,
 ): Promise<readonly UsageSum[]> {
-  // Constants in the text: a parameter would be another expression each time it stands there.
-  const time = intervalMs === undefined ? sql`0` : sql`time_ms - time_ms % ${sql.lit(intervalMs)}`;
+  const time = timeIn(grainMs, intervalMs);
   const names = by.map((dimension) => sql`${sql.ref(COLUMN_OF[dimension])} as ${sql.id(dimension)}`);
   const sums = SUMMED.filter((member) => measures.includes(member)).map(
     (member) => sql`cast(sum(${sql.ref(columnOf(member))}) as bigint) as ${sql.id(member)}`,
@@ -212,6 +211,13 @@ export async function sumRollups(
     -- Without groups there would be a row for none, too.
     having count(*) > 0`.execute(database);
   return rows.map(toSum);
+}
+
+/** When the interval of a row begins. Constants in the text: a parameter would be another expression at each place. */
+function timeIn(grainMs: number, intervalMs: number | undefined): RawBuilder<unknown> {
+  if (intervalMs === undefined) return sql`0`;
+  // By the time itself groups come in the order of the primary key, and nothing is sorted.
+  return intervalMs === grainMs ? sql`time_ms` : sql`time_ms - time_ms % ${sql.lit(intervalMs)}`;
 }
 
 /** The numbers between which the counted requests of one time are; `undefined` where there are none. */

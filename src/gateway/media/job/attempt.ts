@@ -165,6 +165,14 @@ function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempte
     case "unclear":
       tell(job, "warn", "the provider gave no clear answer", codeOf(refusal));
       return { kind: "in_doubt" };
+    case "beyond_limit":
+      tell(
+        job,
+        "warn",
+        "the request alone is more than the provider's credential may use in a minute",
+        BEYOND,
+      );
+      return { kind: "out", refusal };
     case "operator_fault":
       tellOperator(job, codeOf(refusal));
       // A server that redirects does not say what it has done with the request.
@@ -174,6 +182,8 @@ function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempte
       return over({ state: "refused", refusal }, mayBeBegun);
   }
 }
+
+const BEYOND = "Raise the limit of the credential at the provider, or add a route.";
 
 function afterThrow(job: Job, error: unknown): Attempted {
   if (!(error instanceof GatewayError)) throw error;

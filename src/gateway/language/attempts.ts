@@ -3,14 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { Health, Place } from "../routing/health.ts";
 import { RefusalCause } from "../../protocols/refusal.ts";
 import type { Routing } from "../routing/routing.ts";
-import {
-  type Answered,
-  type FailureReason,
-  MOST_WAIT_MS,
-  readFailure,
-  type Retry,
-  retryOf,
-} from "../routing/retry.ts";
+import { type Answered, MOST_WAIT_MS, readFailure, type Retry, retryOf } from "../routing/retry.ts";
 import type { CalledWay } from "../routing/ways.ts";
 import type { RetryStep } from "../metrics/meter.ts";
 import type { RequestRecord } from "../request-record.ts";
@@ -140,8 +133,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     if (current.candidate.way.failsAsAsked) return undefined;
     const next = await this.#after(current, error, retry, signal);
     if (next === undefined && retry.reason === "beyond_limit") this.#throwIfLater(current, error, retry);
-    if (LATER.has(retry.reason))
-      this.#mayServeIn(this.#routing.health.look(current.candidate.way.key).waitMs);
+    if (retry.passes) this.#mayServeIn(this.#routing.health.look(current.candidate.way.key).waitMs);
     return next;
   }
 
@@ -346,19 +338,6 @@ function stepTo(to: CalledWay, from: CalledWay): RetryStep {
   if (to.route !== from.route) return "route";
   return to.key.credential === from.key.credential ? "same" : "credential";
 }
-
-/** Failures that may be over by themselves. */
-const LATER: ReadonlySet<FailureReason> = new Set<FailureReason>([
-  "not_sent",
-  "send_timed_out",
-  "try_again",
-  "rate_limited",
-  "failed",
-  "reset",
-  "bad_gateway",
-  "timed_out",
-  "bad_answer",
-]);
 
 const NO_PLACE: Place = { answered() {}, end() {} };
 const GOOD = { kind: "ok" } as const;

@@ -435,6 +435,19 @@ describe("a request that alone is more than the credential may use in a minute",
     expect(sent()).toEqual(["a 1 at 0", "b 2 at 0"]);
   });
 
+  for (const names of [
+    ["a", "b"],
+    ["b", "a"],
+  ] as const)
+    test(`is told so beside a route that only the operator can mend: ${names.join(" and ")}`, async () => {
+      const scripts = {
+        a: { create: [refused("beyond_limit")] },
+        b: { create: [refused("operator_fault")] },
+      };
+      const { end } = scene(scripts, { first: names[0] });
+      expect(await end()).toBe(`input_too_large at ${names[1]}`);
+    });
+
   test("waits for a route that is only busy, and is not sent again to the one that refused", async () => {
     const { end, sent } = scene({
       a: { create: [refused("beyond_limit")] },

@@ -65,7 +65,8 @@ export interface Attempts<Prepared> {
   first(signal: AbortSignal): Promise<Prepared>;
   /**
    * The way to go on by after `error`; `undefined` where the request must not be sent again, or cannot. `answer` had come
-   * before it. Throws a 503 where `error` says that waiting does not help, and another way may serve the request later.
+   * before it. Throws a 503 where `error` says that waiting does not help, and another way may serve the request later;
+   * what an earlier way said of its limit where `error` is what only the operator can mend.
    */
   next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined>;
   /** The answer of the present way has begun, or was read whole where it `isPlain`. */
@@ -103,6 +104,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   #startedMs = 0;
   /** How soon a way may take the request that has not: never, where none failed or waits but for the operator. */
   #laterMs = Infinity;
+  /** By which a way said that the request alone is beyond its limit: what the client can mend, by asking for less. */
+  #beyond: Error | undefined;
   /** The search for a way ended at a bound on attempts. */
   #isCut = false;
 
@@ -132,7 +135,12 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const retry = this.#failed(error, answer);
     if (current.candidate.way.failsAsAsked) return undefined;
     const next = await this.#after(current, error, retry, signal);
-    if (next === undefined && retry.reason === "beyond_limit") this.#throwIfLater(current, error, retry);
+    if (retry.reason === "beyond_limit") {
+      if (next === undefined) this.#throwIfLater(current, error, retry);
+      this.#beyond ??= error;
+    } else if (next === undefined && this.#beyond !== undefined && isOperators(retry)) {
+      throw this.#beyond;
+    }
     if (retry.passes) this.#mayServeIn(this.#routing.health.look(current.candidate.way.key).waitMs);
     return next;
   }
@@ -337,6 +345,11 @@ function stepTo(to: CalledWay, from: CalledWay): RetryStep {
   if (to.key.model !== from.key.model) return "model";
   if (to.route !== from.route) return "route";
   return to.key.credential === from.key.credential ? "same" : "credential";
+}
+
+/** Whether the failure lasts until the operator mends it, and no provider can have begun. */
+function isOperators({ passes, where }: Retry): boolean {
+  return !passes && where !== "nowhere";
 }
 
 const NO_PLACE: Place = { answered() {}, end() {} };

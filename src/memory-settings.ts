@@ -8,7 +8,7 @@ export const MemorySection = Type.Object(
 
 /** Settings of memory. */
 export interface MemorySettings {
-  /** Bytes that requests and plain answers may take at a time. */
+  /** Bytes that requests, plain answers and streams before their content may take at a time. */
   readonly bodiesBytes: number;
 }
 

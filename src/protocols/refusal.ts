@@ -155,6 +155,14 @@ interface Signs {
   readonly sentences?: { readonly at: readonly number[]; readonly pattern: RegExp };
 }
 
+/** OpenAI's sentence, and Groq's; images are counted by themselves. */
+const BEYOND_LIMIT = /^request too large for [^"']{1,300} on (tokens|images|input-images) per min/i;
+
+/** Whether a refusal says that the request alone is more than the credential may use in a minute. */
+export function isBeyondLimit(status: number, message: string): boolean {
+  return (status === 413 || status === 429) && BEYOND_LIMIT.test(message);
+}
+
 /** Status 0 is that of an error that came without one. */
 const SIGNS: readonly Signs[] = [
   {
@@ -231,7 +239,7 @@ const SIGNS: readonly Signs[] = [
     meaning: "beyond_limit",
     statuses: [],
     // OpenAI (429) and Groq (413), with the code of a limit that is used up.
-    sentences: { at: [413, 429, 0], pattern: /^request too large for [^"']{1,300} on tokens per min/i },
+    sentences: { at: [413, 429, 0], pattern: BEYOND_LIMIT },
   },
   { meaning: "invalid_request_error", statuses: [400, 422] },
   { meaning: "overloaded_error", statuses: [429, 503, 529] },

@@ -18,6 +18,7 @@ const ENDS = {
   redirect: refused("operator_fault", 307),
   locked: refused("operator_fault", 403),
   busy: refused("busy", 429),
+  beyond: refused("beyond_limit", 429),
   unclear: refused("unclear", 500),
   blocked: refused("moderation", 400),
   silent: new GatewayError("timeout_error", "silent"),
@@ -56,6 +57,7 @@ const ROWS: readonly (readonly [Name, Name, string])[] = [
   // What may have begun is told of before what surely has not: nothing is sent to another provider then.
   ["unclear", "locked", "unclear 500"],
   ["unclear", "busy", "unclear 500"],
+  ["unclear", "beyond", "unclear 500"],
   ["unclear", "unreached", "unclear 500"],
   ["unclear", "untrusted", "unclear 500"],
   ["unclear", "ours", "unclear 500"],
@@ -69,6 +71,8 @@ const ROWS: readonly (readonly [Name, Name, string])[] = [
   ["silent", "busy", "broke: silent"],
   // Nothing has begun.
   ["locked", "busy", "operator_fault 403"],
+  ["beyond", "busy", "beyond_limit 429"],
+  ["beyond", "locked", "operator_fault 403"],
   ["locked", "unreached", "broke: unreached"],
   ["busy", "unreached", "broke: unreached"],
   ["busy", "ours", "broke: ours"],

@@ -62,11 +62,11 @@ export function doneTogether(steps: readonly MediaStep[]): MediaDone | undefined
 }
 
 /** Reasons that say that a call surely began nothing. */
-const NOT_BEGUN: ReadonlySet<MediaRefusal["reason"]> = new Set(["busy", "operator_fault"]);
+const NOT_BEGUN: ReadonlySet<MediaRefusal["reason"]> = new Set(["busy", "beyond_limit", "operator_fault"]);
 
 /**
  * The refusal that says most of several. Rejects as the call that broke where none does. Work that another provider may
- * then do has surely begun nowhere: it is the operator's fault, or busy, only where all calls are refused so.
+ * then do has surely begun nowhere: it is the operator's fault, beyond a limit, or busy, only where all calls are refused so.
  */
 export function refusedTogether({ steps, broken }: EachEnd): MediaStep {
   const refused = steps.filter((step) => step.state === "refused");
@@ -85,6 +85,7 @@ export function refusedTogether({ steps, broken }: EachEnd): MediaStep {
   if (broken.length > 0) throw broken[0];
   return (
     of(({ reason }) => reason === "operator_fault") ??
+    of(({ reason }) => reason === "beyond_limit") ??
     refused[0] ??
     steps[0] ?? { state: "refused", refusal: { reason: "failed", message: "" } }
   );

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../core/json/json-value.ts";
+import { isBeyondLimit } from "../protocols/refusal.ts";
 import { isRedirect } from "./upstream.ts";
 import type { MediaHttpAnswer, MediaRefusal, MediaStep } from "./media.ts";
 
@@ -18,7 +19,7 @@ export function refusalOf(answer: MediaHttpAnswer, said: SaidRefusal): MediaRefu
     said.isOfInput === true && (answer.status === 403 || answer.status === 404)
       ? "invalid_request"
       : reasonOf(answer.status);
-  const reason = said.reason ?? byStatus;
+  const reason = isBeyondLimit(answer.status, said.message) ? "beyond_limit" : (said.reason ?? byStatus);
   const { retryAfterMs } = answer;
   return {
     reason,
@@ -66,7 +67,7 @@ export function reasonIn(table: CodeTable, code: string | undefined): MediaRefus
 /** Of work that was taken and has ended: what is no fault of the client's came to nothing, and is not asked after again. */
 export function endedWith(refusal: MediaRefusal): MediaRefusal {
   const { reason, message, code } = refusal;
-  const isOver = reason === "busy" || reason === "unclear";
+  const isOver = reason === "busy" || reason === "beyond_limit" || reason === "unclear";
   return isOver ? { reason: "failed", message, ...(code === undefined ? {} : { code }) } : refusal;
 }
 

@@ -68,6 +68,8 @@ export interface MediaRefusal {
     | "moderation"
     | "invalid_request"
     | "input_too_large"
+    /** This request alone is more than the credential may use in a minute, however idle it is: waiting does not help. */
+    | "beyond_limit"
     /** The gateway's own credential, balance, or activation: the client is not to blame, and is not told. */
     | "operator_fault"
     /** It takes no work now and surely has not begun: the same can be sent again after a while. */

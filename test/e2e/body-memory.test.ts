@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { ADMIN_TOKEN, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { chatAnswer, chatStream } from "../upstream/chat-bytes.ts";
 import { afterEvent } from "../upstream/cuts.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
-import { resetAt, stallAt } from "../upstream/faults.ts";
+import { gateAt, resetAt, stallAt } from "../upstream/faults.ts";
+import { createGate } from "../upstream/gate.ts";
 import { openRawClient, type RawClient } from "../upstream/raw-client.ts";
 
 // Bodies take their share of one budget before they are read. It is small here: a body of 2 MiB takes all of it.
@@ -66,6 +67,16 @@ async function begin(length: number | "chunked", body = "", key = gateway.key): 
 
 const chunk = (bytes: number): string => `${bytes.toString(16)}\r\n${"x".repeat(bytes)}\r\n`;
 
+/** Waits until the metrics say that bodies hold so much. */
+async function bodyBytes(is: (bytes: number) => boolean): Promise<void> {
+  for (;;) {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const text = await (await fetch(`${gateway.url}/metrics`, { headers })).text();
+    if (is(Number(/^switchyard_body_bytes (\d+)/m.exec(text)?.[1]))) return;
+    await Bun.sleep(5);
+  }
+}
+
 async function expectRoom(): Promise<void> {
   expect((await gateway.chat(chatBody(ALL))).status).toBe(200);
 }
@@ -124,6 +135,30 @@ describe("a body that is still to come", () => {
       while ((await gateway.chat(chatBody(ALL))).status !== 200);
     }
   });
+});
+
+test("events without content take their length of it until their client leaves, or has the answer", async () => {
+  const empty = `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta: {} }], pad: "x".repeat(MIB) })}\n\n`;
+  const events = empty.repeat(10) + new TextDecoder().decode(chatStream({ words: ["one"], usage: USAGE }));
+  const gate = createGate();
+  const body = new TextEncoder().encode(events);
+  for (const isLeft of [true, false]) {
+    double.handle(() => gateAt(sseAnswer(body), 10 * empty.length, gate));
+    const client = await begin(1_000, chatBody(1_000, { stream: true }));
+    await bodyBytes((bytes) => bytes >= 10 * MIB);
+    double.handle(() => chatAnswer({ usage: USAGE }));
+    expect(
+      (await gateway.chat(chatBody(ALL), { headers: { authorization: `Bearer ${second}` } })).status,
+    ).toBe(503);
+    if (isLeft) client.close();
+    else {
+      gate.release();
+      await client.waitFor("one");
+    }
+    await bodyBytes((bytes) => bytes < MIB);
+    await expectRoom();
+    client.close();
+  }
 });
 
 describe("nothing is held any more", () => {

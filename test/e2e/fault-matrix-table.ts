@@ -138,6 +138,7 @@ export const SHOWN: readonly Shown[] = [
     ["U20", MEDIA, "U20: the model is gone"],
     ["U22", MEDIA, "U22: too large"],
     ["U23", MEDIA, "U23: 429"],
+    ["U23", MEDIA, "U23: both say that the request alone is beyond their limits"],
     ["U25", MEDIA, "U25: 500"],
     ["U26", MEDIA, "U26: 502 of what was taken"],
     ["U27", MEDIA, "U27: 503"],

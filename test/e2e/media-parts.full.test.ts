@@ -57,6 +57,12 @@ const FAULTS = {
   "a reset after sending": { after: (answer) => resetAt(answer, "start") },
 } as const satisfies Readonly<Record<string, Fault>>;
 
+/** Of the attempts of the last request, as its row has them. */
+async function statuses(): Promise<unknown[]> {
+  const { json } = await gateway.admin("GET", `/requests?account_id=${gateway.accountId}&limit=1`);
+  return json.data[0].attempts.map(({ status }: Json) => status);
+}
+
 async function firstRoute(): Promise<Json> {
   const path = `/routes?provider=wavespeed&model=${encodeURIComponent(qwen.model)}`;
   return (await gateway.admin("GET", path)).json.data[0];
@@ -65,18 +71,19 @@ async function firstRoute(): Promise<Json> {
 /** The credits of two images. */
 const CHARGED = 700;
 
+/** Two failures, what becomes of the task, why its route failed, and the status that decided, as the row has it. */
 const ROWS = [
   // One of the servers may have begun: the task ends, and nobody else is asked.
-  ["a 307", "a 403", "failed generation_error", "redirected"],
-  ["a 307", "a 401", "failed generation_error", "redirected"],
-  ["a 307", "a 429", "failed generation_error", "redirected"],
-  ["a 307", "a reset after sending", "failed generation_error", "redirected"],
+  ["a 307", "a 403", "failed generation_error", "redirected", 307],
+  ["a 307", "a 401", "failed generation_error", "redirected", 307],
+  ["a 307", "a 429", "failed generation_error", "redirected", 307],
+  ["a 307", "a reset after sending", "failed generation_error", "redirected", 307],
   // None has begun: the second maker makes both.
-  ["a 403", "a 429", `completed 2 ${CHARGED}`, "credential_refused"],
+  ["a 403", "a 429", `completed 2 ${CHARGED}`, "credential_refused", 403],
 ] as const;
 
 describe("two images of which the calls meet", () => {
-  for (const [one, other, want, reason] of ROWS)
+  for (const [one, other, want, reason, status] of ROWS)
     for (const order of [
       [one, other],
       [other, one],
@@ -98,6 +105,7 @@ describe("two images of which the calls meet", () => {
           outcome,
           isMade ? 2 : 1,
         ]);
+        expect(json.data[0].attempts[0].status).toBe(status);
         const route = await firstRoute();
         expect([route.failed - failed, route.last_failure.reason]).toEqual([1, reason]);
       });
@@ -107,7 +115,18 @@ describe("two images of which the calls meet", () => {
     first.fault("images", reset, reset);
     expect(told(await ended(gateway, { ...qwen, n: 2 }))).toBe(`completed 2 ${CHARGED}`);
     expect([first.accepted.length, second.accepted.length]).toEqual([4, 0]);
+    expect(await statuses()).toEqual([null, 200]);
   });
+
+  for (const order of [
+    ["a reset after sending", "a 429"],
+    ["a 429", "a reset after sending"],
+  ] as const)
+    test(`${order.join(" and ")}: the row says that the decisive call has no answer`, async () => {
+      first.fault("images", ...order.map((name) => FAULTS[name]));
+      expect(told(await ended(gateway, { ...qwen, n: 2 }))).toBe(`completed 2 ${CHARGED}`);
+      expect(await statuses()).toEqual([null, 200]);
+    });
 
   test("a 307 and an image: what was made is given, and it alone is charged", async () => {
     first.fault("images", FAULTS["a 307"]);
@@ -115,5 +134,6 @@ describe("two images of which the calls meet", () => {
     expect(told(await ended(gateway, { ...qwen, n: 2 }))).toBe(`completed 1 ${CHARGED / 2}`);
     expect(before - (await balanceOf(gateway))).toBeCloseTo(CHARGED / 2, 6);
     expect(second.accepted).toEqual([]);
+    expect(await statuses()).toEqual([200]);
   });
 });

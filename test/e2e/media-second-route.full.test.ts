@@ -7,7 +7,7 @@ import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import { environmentOf } from "../upstream/media/doubles.ts";
 import { startFalDouble } from "../upstream/media/fal-double.ts";
 import type { Fault, MediaDouble } from "../upstream/media/media-double.ts";
-import { type Asked, balanceOf, ended, isVideo, qwen, told, wan } from "./media-vendors.ts";
+import { ask, type Asked, balanceOf, ended, isVideo, qwen, told, wan } from "./media-vendors.ts";
 
 // A second maker of the same models behind the first, over real sockets: which of them makes an image or a video, how
 // often each takes it, and what it costs.
@@ -48,6 +48,9 @@ const stageOf = (asked: Asked) => (isVideo(asked) ? "video" : "images");
 const refusal = (status: number, code: string): Fault => ({
   instead: jsonAnswer(status, { code, message: `${code}: no`, request_id: "double" }),
 });
+/** A limit that one request exceeds; the sentence of OpenAI names the operator's account. */
+const BEYOND = "Request too large for x in organization org-1 on images per min (IPM): Limit 1, Requested 2.";
+const beyond = (answer: Json): Fault => ({ instead: jsonAnswer(429, answer) });
 const after = (change: (answer: Answer) => Answer): Fault => ({ after: change });
 
 /** How the route to the first maker fares. */
@@ -83,6 +86,11 @@ const ROWS: readonly Row[] = [
     reason: "model_unknown",
   },
   { name: "U23: 429", faults: [refusal(429, "Throttling")], taken: [0, 1], reason: "rate_limited" },
+  {
+    name: "U23: 429, beyond the credential's limit",
+    faults: [beyond({ code: "Throttling", message: BEYOND })],
+    taken: [0, 1],
+  },
   { name: "U27: 503", faults: [refusal(503, "ServiceUnavailable")], taken: [0, 1], reason: "failed" },
   {
     name: "U29: a redirect",
@@ -152,6 +160,29 @@ test("a field that the second cannot be asked for keeps a task with the first, h
   first.fault("video", refusal(429, "Throttling"), refusal(429, "Throttling"));
   expect(told(await ended(gateway, asked))).toStartWith("completed 1");
   expect([first.accepted.length, second.accepted.length]).toEqual([1, 0]);
+});
+
+test("U23: both say that the request alone is beyond their limits: it fails at once, free, and both stay healthy", async () => {
+  for (const asked of KINDS) {
+    first.fault(stageOf(asked), beyond({ code: "Throttling", message: BEYOND }));
+    second.fault(stageOf(asked), beyond({ detail: BEYOND }));
+    const before = await balanceOf(gateway);
+    const task = await ended(gateway, asked);
+    expect(told(task)).toBe(isVideo(asked) ? "failed" : "failed input_too_large");
+    expect(JSON.stringify(task)).toContain("waiting does not help");
+    expect(JSON.stringify(task)).not.toContain("org-1");
+    expect(before - (await balanceOf(gateway))).toBe(0);
+    const { json } = await gateway.admin("GET", `/requests?account_id=${gateway.accountId}&limit=1`);
+    expect(json.data[0]).toMatchObject({ attempts: { length: 2 }, outcome: "input_too_large", credit: 0 });
+    const routes = await gateway.admin("GET", `/routes?model=${encodeURIComponent(asked.model)}`);
+    expect(routes.json.data.map(({ state }: Json) => state)).toEqual(["healthy", "healthy"]);
+  }
+  first.fault("images", beyond({ code: "Throttling", message: BEYOND }));
+  second.fault("images", beyond({ detail: BEYOND }));
+  const waited = await ask(gateway, { ...qwen, n: 1 }, false);
+  expect(waited.status).toBe(400);
+  expect(((await waited.json()) as Json).error).toMatchObject({ type: "input_too_large" });
+  expect([first.accepted.length, second.accepted.length]).toEqual([0, 0]);
 });
 
 test("both refuse: nothing is charged, and nothing is taken", async () => {

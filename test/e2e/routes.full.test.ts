@@ -365,6 +365,26 @@ describe("bounds of retrying", () => {
     expect(json.data.map(({ state }: Json) => state)).toEqual(["healthy", "healthy", "healthy"]);
   });
 
+  test("a request that is too large for one credential is told so where the others are locked, which is an alarm", async () => {
+    const error = { message: "Request too large for up-1 on tokens per min (TPM): Limit 1, Requested 30." };
+    first.handle((request) =>
+      request.header("authorization") === "Bearer sk-first-1"
+        ? jsonAnswer(429, { error })
+        : jsonAnswer(401, {}),
+    );
+    second.handle(() => jsonAnswer(401, {}));
+    for (let i = 0; i < 2; i += 1) {
+      const response = await gateway.chat(BODY);
+      expect([response.status, ((await response.json()) as Json).error.type]).toEqual([
+        400,
+        "input_too_large",
+      ]);
+      await gateway.settled();
+      const line = gateway.logs.findLast(({ message }) => message === "request");
+      if (i === 0) expect(line).toMatchObject({ operator_fault: true, upstream_status: 401 });
+    }
+  });
+
   test("a provider that is dead for long costs nobody the answer, however seldom requests come", async () => {
     first.handle(() => jsonAnswer(503, {}));
     second.handle(() => GOOD);

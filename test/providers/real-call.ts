@@ -23,6 +23,7 @@ export function realCall(provider: MediaProvider, upstreamId: string, loaded?: L
       texts: createLongTexts(),
       limits: { clock: createFakeClock(), connectMs: 5_000, writeMs: 60_000 },
       onAnswer: () => {},
+      onBreak: () => {},
     },
     { reference: "img_0.1", limitMs: 60_000, signal: new AbortController().signal },
   );

@@ -87,3 +87,25 @@ test("an owner is forgotten with the last that it holds", () => {
   });
   expect(owners).toEqual([2, 1, 0]);
 });
+
+test("a part of a share is counted with it, and is held and let go beside the rest", () => {
+  const memory = createRequestMemory(() => 100);
+  const share = memory.open("a");
+  const part = share.openPart();
+  share.hold(30);
+  part.hold(20);
+  expect([memory.taken(), memory.requests()]).toEqual([50, 1]);
+  // A request that is alone has room for more than the budget, by its part too.
+  expect([part.take(60), memory.taken()]).toEqual([true, 110]);
+  expect(memory.open("b").take(1)).toBe(false);
+  share.hold(0);
+  expect([memory.taken(), memory.requests()]).toEqual([80, 1]);
+  expect([share.take(10), memory.taken()]).toEqual([true, 90]);
+  part.hold(0);
+  expect([memory.taken(), memory.requests()]).toEqual([10, 1]);
+  memory.open("b").hold(90);
+  expect([part.take(1), memory.taken()]).toEqual([false, 100]);
+  share.hold(0);
+  part.hold(0);
+  expect(memory.owners()).toBe(1);
+});

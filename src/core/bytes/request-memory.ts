@@ -25,10 +25,15 @@ export interface MemoryShare {
   /** Holds as many more bytes, if there is room for them. */
   take(bytes: number): boolean;
   /**
-   * Holds exactly as many bytes from now on, with or without room: what was paid for is not refused. 0 ends the share.
+   * Holds exactly as many bytes from now on, with or without room: what was paid for is not refused. 0 ends the share,
+   * but for its parts.
    */
   hold(bytes: number): void;
+  /** An empty part of the share, which is held and let go beside the rest. */
+  openPart(): MemoryPart;
 }
+
+export type MemoryPart = Pick<MemoryShare, "take" | "hold">;
 
 /**
  * A budget of `limit` bytes, which may change. A request takes more only while the other requests of its owner hold no
@@ -53,6 +58,8 @@ export function createRequestMemory(limit: () => number): RequestMemory {
     owners: () => byOwner.size,
     open(name) {
       let held = 0;
+      /** How much of it. */
+      let inParts = 0;
       /** Set while the share holds something. */
       let owner: Owner | undefined;
       const hasRoomFor = (bytes: number): boolean => {
@@ -61,7 +68,7 @@ export function createRequestMemory(limit: () => number): RequestMemory {
         // A request larger than the whole budget fits while no other holds anything.
         return free >= byOthers - held || taken <= held;
       };
-      const hold = (bytes: number): void => {
+      const holdAll = (bytes: number): void => {
         if (bytes === held) return;
         if (held === 0) requests += 1;
         owner ??= enter(name);
@@ -78,10 +85,27 @@ export function createRequestMemory(limit: () => number): RequestMemory {
         free: () => limit() - taken,
         take(bytes) {
           if (!hasRoomFor(bytes)) return false;
-          hold(held + bytes);
+          holdAll(held + bytes);
           return true;
         },
-        hold,
+        hold: (bytes) => holdAll(bytes + inParts),
+        openPart() {
+          let own = 0;
+          const hold = (bytes: number): void => {
+            const more = bytes - own;
+            own = bytes;
+            inParts += more;
+            holdAll(held + more);
+          };
+          return {
+            hold,
+            take(bytes) {
+              if (!hasRoomFor(bytes)) return false;
+              hold(own + bytes);
+              return true;
+            },
+          };
+        },
       };
     },
   };

@@ -221,6 +221,21 @@ describe("a request that alone is beyond the limit of a credential", () => {
     expect(await tries.next(beyond(), answer(429), here)).toBeUndefined();
   });
 
+  test("is refused as that where the way after it is then refused for what only the operator can mend", async () => {
+    const tries = waysOf(["a/1", "b/1"]).open();
+    await tries.first(here);
+    const error = beyond();
+    await tries.next(error, answer(429), here);
+    expect(tries.next(refused(401), answer(401), here)).rejects.toBe(error);
+  });
+
+  test("and then at a way that may have done the work ends as that says", async () => {
+    const tries = waysOf(["a/1", "b/1"]).open();
+    await tries.first(here);
+    await tries.next(beyond(), answer(429), here);
+    expect(await tries.next(refused(307), answer(307), here)).toBeUndefined();
+  });
+
   test("is to be sent again where another way was limited, as late as that says", async () => {
     const { open } = waysOf(["a/1", "b/1"]);
     const tries = open();

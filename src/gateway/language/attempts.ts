@@ -3,14 +3,7 @@ import { GatewayError } from "../../core/errors.ts";
 import type { Health, Place } from "../routing/health.ts";
 import { RefusalCause } from "../../protocols/refusal.ts";
 import type { Routing } from "../routing/routing.ts";
-import {
-  type Answered,
-  type FailureReason,
-  MOST_WAIT_MS,
-  readFailure,
-  type Retry,
-  retryOf,
-} from "../routing/retry.ts";
+import { type Answered, MOST_WAIT_MS, readFailure, type Retry, retryOf } from "../routing/retry.ts";
 import type { CalledWay } from "../routing/ways.ts";
 import type { RetryStep } from "../metrics/meter.ts";
 import type { RequestRecord } from "../request-record.ts";
@@ -72,7 +65,8 @@ export interface Attempts<Prepared> {
   first(signal: AbortSignal): Promise<Prepared>;
   /**
    * The way to go on by after `error`; `undefined` where the request must not be sent again, or cannot. `answer` had come
-   * before it. Throws a 503 where `error` says that waiting does not help, and another way may serve the request later.
+   * before it. Throws a 503 where `error` says that waiting does not help, and another way may serve the request later;
+   * what an earlier way said of its limit where `error` is what only the operator can mend.
    */
   next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined>;
   /** The answer of the present way has begun, or was read whole where it `isPlain`. */
@@ -110,6 +104,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   #startedMs = 0;
   /** How soon a way may take the request that has not: never, where none failed or waits but for the operator. */
   #laterMs = Infinity;
+  /** By which a way said that the request alone is beyond its limit: what the client can mend, by asking for less. */
+  #beyond: Error | undefined;
   /** The search for a way ended at a bound on attempts. */
   #isCut = false;
 
@@ -139,9 +135,13 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const retry = this.#failed(error, answer);
     if (current.candidate.way.failsAsAsked) return undefined;
     const next = await this.#after(current, error, retry, signal);
-    if (next === undefined && retry.reason === "beyond_limit") this.#throwIfLater(current, error, retry);
-    if (LATER.has(retry.reason))
-      this.#mayServeIn(this.#routing.health.look(current.candidate.way.key).waitMs);
+    if (retry.reason === "beyond_limit") {
+      if (next === undefined) this.#throwIfLater(current, error, retry);
+      this.#beyond ??= error;
+    } else if (next === undefined && this.#beyond !== undefined && isOperators(retry)) {
+      throw this.#beyond;
+    }
+    if (retry.passes) this.#mayServeIn(this.#routing.health.look(current.candidate.way.key).waitMs);
     return next;
   }
 
@@ -347,18 +347,10 @@ function stepTo(to: CalledWay, from: CalledWay): RetryStep {
   return to.key.credential === from.key.credential ? "same" : "credential";
 }
 
-/** Failures that may be over by themselves. */
-const LATER: ReadonlySet<FailureReason> = new Set<FailureReason>([
-  "not_sent",
-  "send_timed_out",
-  "try_again",
-  "rate_limited",
-  "failed",
-  "reset",
-  "bad_gateway",
-  "timed_out",
-  "bad_answer",
-]);
+/** Whether the failure lasts until the operator mends it, and no provider can have begun. */
+function isOperators({ passes, where }: Retry): boolean {
+  return !passes && where !== "nowhere";
+}
 
 const NO_PLACE: Place = { answered() {}, end() {} };
 const GOOD = { kind: "ok" } as const;

@@ -174,9 +174,15 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     const { signal } = this.#controller;
     // A client that leaves between two attempts has this called once more, with the attempt before ended.
     this.#isBetween ||= !signal.aborted;
-    const next = await this.#tries.next(error, this.#answered, signal);
-    if (next !== undefined) this.#parts.services.failpoint("upstream.before_retry");
-    return next;
+    try {
+      const next = await this.#tries.next(error, this.#answered, signal);
+      if (next !== undefined) this.#parts.services.failpoint("upstream.before_retry");
+      return next;
+    } catch (ending) {
+      // The client is told of another error than this.
+      if (!signal.aborted) noteUpstreamError(this.#parts.record, error);
+      throw ending;
+    }
   }
 
   async #sendUntilAnswered(first: PreparedCall<Format>, stream: boolean): Promise<UpstreamAnswer> {

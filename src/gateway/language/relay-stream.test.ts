@@ -1,7 +1,9 @@
-import { expect, test } from "bun:test";
-import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
+import { describe, expect, test } from "bun:test";
+import { createFakeClock, type FakeClock } from "../../../test/gateway/fake-clock.ts";
 import { ANSWER_CONTEXT } from "../../../test/protocols/answer-context.ts";
 import { chatStream } from "../../../test/upstream/chat-bytes.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { createRequestMemory, type RequestMemory } from "../../core/bytes/request-memory.ts";
 import { chatCompletions } from "../../protocols/chat-completions/index.ts";
 import { generateContent } from "../../protocols/generate-content/index.ts";
 import { messages } from "../../protocols/messages/index.ts";
@@ -13,13 +15,17 @@ import type { RequestRecord } from "../request-record.ts";
 import { openStreamAnswer } from "./relay-stream.ts";
 import { DEFAULT_TIMEOUTS } from "../timeouts.ts";
 
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
 /** A streamed answer of a provider that sends `body`, and what became of its call and its record. */
 async function openAnswer(
   body: ReadableStream<Uint8Array>,
   protocol: RelayProtocol = chatCompletions,
   told: string[] = [],
+  memory: RequestMemory = createRequestMemory(() => 64 * MIB),
+  clock: FakeClock = createFakeClock(),
 ) {
-  const clock = createFakeClock();
   const call = {
     protocol,
     context: { ...ANSWER_CONTEXT, model: "m" },
@@ -28,6 +34,10 @@ async function openAnswer(
     sawAnswer: () => {},
     sendAgain: async () => undefined,
     abort: () => void told.push("stopped"),
+    settleLeft: async () => {
+      told.push("left");
+      return 0n;
+    },
     settleBroken: async (metered: unknown) => {
       told.push(metered === undefined ? "free" : "charged");
       return 0n;
@@ -46,6 +56,7 @@ async function openAnswer(
       sawContent: () => {},
       finish: (status: number) => void told.push(`finished ${status}`),
     } as unknown as RequestRecord,
+    memory: memory.open("key"),
   });
   return { clock, told, answer };
 }
@@ -91,8 +102,6 @@ test("a client that does not take the end of its stream within a minute is given
   expect(told).toEqual(["charged", "finished 200"]);
 });
 
-const KIB = 1024;
-
 for (const inARead of [1, 16, 64, 128].map((kib) => kib * KIB))
   test(`of a stream that comes ${inARead / KIB} KiB a read one read is held for a client that stalls, and never 256 KiB`, async () => {
     const bytes = chatStream({ words: Array.from({ length: 1_000 }, () => "x".repeat(1_000)) });
@@ -122,8 +131,6 @@ for (const inARead of [1, 16, 64, 128].map((kib) => kib * KIB))
     await piping;
     expect(stream.given).toBe(bytes.length);
   });
-
-const MIB = 1024 * KIB;
 
 /** Events without content, of which a provider may send any number. */
 const EMPTY = [
@@ -157,3 +164,94 @@ for (const [protocol, event] of EMPTY)
       expect(told).toEqual(["stopped", "free"]);
       expect(given).toBeLessThan(size === "small" ? 33 * MIB : 40 * MIB);
     });
+
+const QUIET_EVENT = `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta: {} }], pad: "x".repeat(256 * KIB) })}\n\n`;
+
+/** A provider that has sent so much without content, and waits before it goes on with `rest`, or breaks off. */
+function quietProvider(bytes: number) {
+  const { promise: rest, resolve: goOn, reject: breakOff } = Promise.withResolvers<Uint8Array>();
+  rest.catch(() => {});
+  let left = bytes;
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (left > 0) {
+          left -= QUIET_EVENT.length;
+          return controller.enqueue(new TextEncoder().encode(QUIET_EVENT));
+        }
+        controller.enqueue(await rest);
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, goOn, breakOff };
+}
+
+describe("what is held of a stream before its content is counted", () => {
+  /** A stream of which 4 MiB are held, in a budget of 8, and that has kept its client waiting. */
+  async function begin() {
+    const memory = createRequestMemory(() => 8 * MIB);
+    const provider = quietProvider(4 * MIB);
+    const told: string[] = [];
+    const clock = createFakeClock();
+    const opening = openAnswer(provider.body, chatCompletions, told, memory, clock);
+    await clock.advance(0);
+    while (memory.taken() < 4 * MIB) await Bun.sleep(0);
+    await clock.advance(DEFAULT_TIMEOUTS.keepAliveMs);
+    const { answer } = await opening;
+    expect(memory.taken()).toBeLessThan(4.5 * MIB);
+    expect(memory.open("other").take(4 * MIB)).toBe(false);
+    let length = 0;
+    const pipe = (): Promise<void> =>
+      answer.pipe({ write: (bytes) => void (length += bytes.length), flush: () => undefined });
+    return { memory, provider, told, answer, pipe, length: () => length };
+  }
+
+  test("until its client is sent it", async () => {
+    const { memory, provider, told, pipe, length } = await begin();
+    provider.goOn(chatStream({ words: ["Hello."] }));
+    await pipe();
+    expect(length()).toBeGreaterThan(4 * MIB);
+    expect([memory.taken(), memory.requests(), told]).toEqual([0, 0, ["charged", "finished 200"]]);
+  });
+
+  test("until its provider breaks off", async () => {
+    const { memory, provider, told, pipe } = await begin();
+    provider.breakOff(new GatewayError("upstream_error", "no"));
+    await pipe();
+    expect([memory.taken(), told]).toEqual([0, ["stopped", "free", "finished 200"]]);
+  });
+
+  test("until its client leaves", async () => {
+    const { memory, provider, told, answer } = await begin();
+    answer.cancel();
+    expect([memory.taken(), told]).toEqual([0, ["stopped", "left"]]);
+    // What comes after it left is not held.
+    provider.goOn(chatStream({ words: ["Hello."] }));
+    await Bun.sleep(0);
+    expect(memory.taken()).toBe(0);
+  });
+
+  test("and beyond 1 MiB is refused where there is no room: free, and nothing stays held", async () => {
+    const memory = createRequestMemory(() => 8 * MIB);
+    memory.open("other").hold(8 * MIB);
+    const told: string[] = [];
+    const { body } = quietProvider(4 * MIB);
+    const refusal: unknown = await openAnswer(body, chatCompletions, told, memory).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).toMatchObject({ kind: "overloaded_error", retryAfterSec: 2 });
+    expect([memory.taken(), told]).toEqual([8 * MIB, ["stopped", "free"]]);
+  });
+
+  test("and up to 1 MiB is held without room, as is the first content of any length: it is paid for", async () => {
+    const memory = createRequestMemory(() => 8 * MIB);
+    memory.open("other").hold(8 * MIB);
+    const words = ["x".repeat(600 * KIB), "x".repeat(600 * KIB)];
+    const bytes = Buffer.concat([Buffer.from(QUIET_EVENT.repeat(3)), chatStream({ words })]);
+    const { answer, told } = await openAnswer(streamOf(bytes, 64 * KIB).body, chatCompletions, [], memory);
+    await answer.pipe({ write: () => {}, flush: () => undefined });
+    expect([memory.taken(), told]).toEqual([8 * MIB, ["charged", "finished 200"]]);
+  });
+});

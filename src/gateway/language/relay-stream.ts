@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../core/time/clock.ts";
 import { GatewayError, toGatewayError } from "../../core/errors.ts";
+import type { MemoryShare } from "../../core/bytes/request-memory.ts";
 import { roomWithin } from "../../core/time/stall.ts";
 import { describeError } from "../../core/log/log.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
@@ -9,6 +10,7 @@ import type { BodySink, WrittenBody } from "../../runtime/stream-body.ts";
 import { ClientGone } from "./client-gone.ts";
 import type { CallServices, PaidCall } from "./paid-call.ts";
 import type { RequestRecord } from "../request-record.ts";
+import { type HeldEvents, openHeldEvents } from "./held-events.ts";
 import type { AnswerKeeping } from "./kept-state.ts";
 import { createStreamWatch, type StreamWatch, type Watched } from "./stream-watch.ts";
 
@@ -25,6 +27,8 @@ export interface StreamParts {
   readonly services: CallServices;
   readonly call: PaidCall;
   readonly record: RequestRecord;
+  /** What the request holds. */
+  readonly memory: Pick<MemoryShare, "openPart">;
   /** Keeps the answer before its client has the end; absent where it is not kept. */
   readonly keeping?: AnswerKeeping | undefined;
 }
@@ -65,8 +69,7 @@ class RelayedStream implements StreamAnswer, Watched {
   readonly #watch: StreamWatch;
   /** What `stream` was opened with. */
   #context: PaidCall["context"];
-  /** What came before the answer was committed. */
-  #held: Uint8Array[] = [];
+  readonly #held: HeldEvents;
   #reader: Reader | undefined;
   /** What a rejected read of the answer means. */
   #explain: UpstreamAnswer["failureOf"] = asItIs;
@@ -80,7 +83,8 @@ class RelayedStream implements StreamAnswer, Watched {
   #refused = false;
   #ended = false;
 
-  constructor({ services, call, record, keeping }: StreamParts) {
+  constructor({ services, call, record, memory, keeping }: StreamParts) {
+    this.#held = openHeldEvents(memory);
     this.#services = services;
     this.#keeping = keeping;
     this.#call = call;
@@ -114,8 +118,7 @@ class RelayedStream implements StreamAnswer, Watched {
     try {
       await this.#beginning;
       this.#beginning = undefined;
-      for (const bytes of this.#held) sink.write(bytes);
-      this.#held = NONE_HELD;
+      for (const bytes of this.#held.release()) sink.write(bytes);
       if (this.#failure !== undefined) throw this.#failure;
       while (this.#hasMore && !this.#ended) {
         const room = sink.flush();
@@ -139,6 +142,7 @@ class RelayedStream implements StreamAnswer, Watched {
   cancel(): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#held.release();
     this.#giveUp?.(new ClientGone());
     this.#call.abort(new ClientGone());
     this.#call
@@ -186,14 +190,13 @@ class RelayedStream implements StreamAnswer, Watched {
 
   async #readToContent(): Promise<void> {
     const { stream } = this;
-    let held = 0;
     while (this.#hasMore && !stream.hasContent) {
       const out = this.#take(await this.#read());
-      // A copy: the runtime may reuse the bytes it gave.
-      if (out !== undefined) this.#held.push(out.slice());
+      // Nobody takes it any more.
+      if (this.#ended) throw new ClientGone();
+      if (out !== undefined) this.#held.add(out, stream.hasContent);
       if (stream.failure !== undefined) throw stream.failure;
-      if (out !== undefined) held += out.length + PIECE_BYTES;
-      if (held > MOST_HELD_BYTES && !stream.hasContent) throw noContent();
+      if (!stream.hasContent) this.#held.check();
     }
     if (!this.#hasMore && !stream.isComplete) throw cutOff();
     if (stream.hasContent) this.#record.sawContent();
@@ -206,7 +209,7 @@ class RelayedStream implements StreamAnswer, Watched {
     // Another attempt has an answer of its own, perhaps of another provider.
     if (this.#reader !== undefined || context !== this.#context) this.stream = protocol.openStream(context);
     this.#context = context;
-    this.#held = [];
+    this.#held.release();
     this.#hasMore = true;
     this.hasHeaders = true;
     this.#watch.begun();
@@ -244,6 +247,7 @@ class RelayedStream implements StreamAnswer, Watched {
   async #refuse(error: Error): Promise<void> {
     this.#refused = true;
     this.#ended = true;
+    this.#held.release();
     this.#watch.stop();
     this.#call.abort(error);
     if (error instanceof ClientGone) await this.#call.settleLeft(this.#seen());
@@ -302,17 +306,6 @@ class RelayedStream implements StreamAnswer, Watched {
   }
 }
 
-/**
- * What is held of an answer at most before its content: as much as the longest line that a format takes, since an event
- * may repeat the request.
- */
-const MOST_HELD_BYTES = 32 * 1024 * 1024;
-
-/** What the runtime needs for a piece beside its bytes, so that small ones count. */
-const PIECE_BYTES = 128;
-
-const NONE_HELD: Uint8Array[] = [];
-
 function asItIs(cause: unknown): Error {
   return cause as Error;
 }
@@ -332,11 +325,6 @@ async function readToEnd(reader: Reader, call: PaidCall, clock: Clock): Promise<
   } finally {
     timer.cancel();
   }
-}
-
-function noContent(): GatewayError {
-  const message = "The provider sent 32 MiB without any content.";
-  return new GatewayError("upstream_error", message);
 }
 
 function cutOff(): GatewayError {

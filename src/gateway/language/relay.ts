@@ -45,7 +45,7 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
       await keeping?.kept();
       return { kind: "plain", body: plain, warnings: call.warnings, headers: headersOf(admitted, call) };
     }
-    const answer = await openStreamAnswer({ services, call, record, keeping });
+    const answer = await openStreamAnswer({ services, call, record, memory, keeping });
     return { kind: "stream", answer, warnings: call.warnings, headers: headersOf(admitted, call) };
   } catch (error) {
     const headers = headersOf(admitted, call);

@@ -338,6 +338,7 @@ describe("where the next attempt may be made, and who is to blame", () => {
         expect(retryOf(readFailure(error, answer), { ...SAFE, unsafeRetries })).toMatchObject({
           reason,
           where,
+          passes: where === "anywhere" || reason === "send_timed_out",
           result,
         });
     });
@@ -350,6 +351,7 @@ describe("where the next attempt may be made, and who is to blame", () => {
       expect(retryOf(failure, { ...SAFE, unsafeRetries: others })).toEqual({
         reason: reason as never,
         where: "nowhere",
+        passes: true,
         result,
       });
       expect(retryOf(failure, { ...SAFE, unsafeRetries: new Set([by]) })).toMatchObject({

@@ -46,6 +46,8 @@ interface Rule {
   readonly opens?: true;
   /** It holds for the route by this credential, which takes a pause. */
   readonly cools?: true;
+  /** The same way may serve it later, though this request does not try that. Of `anywhere` it always may. */
+  readonly passes?: true;
   /** A request that failed so is retried but once. */
   readonly once?: true;
   /** The provider may have done the work: only where the operator allows this. */
@@ -57,7 +59,7 @@ const RULES = {
   /** No address, no connection: nothing was sent. */
   not_sent: { blame: "credential", where: "anywhere" },
   /** Nothing was sent within the limit of it. The same server would use up that limit once more. */
-  send_timed_out: { blame: "credential", where: "other_route" },
+  send_timed_out: { blame: "credential", where: "other_route", passes: true },
   /** The server cannot show that it is the provider: it was sent nothing. */
   untrusted: { blame: "credential", where: "other_route" },
   /** A 3xx: whoever has the request says nothing of what was done with it. */
@@ -89,6 +91,8 @@ export interface Retry {
   readonly where: Where;
   /** How long to wait before the same way is tried again; absent: it is not. Another way is tried at once. */
   readonly waitMs?: number;
+  /** Whether the same way may serve the request later: the failure may be over by itself. */
+  readonly passes: boolean;
   /** What the way's health is told. */
   readonly result: CallResult;
 }
@@ -112,7 +116,7 @@ const MOST_BACKOFF_MS = 2_000;
 export function retryOf(failure: Failure, { unsafeRetries, retries, random }: RetryTerms): Retry {
   const { status, retryAfterMs } = failure;
   const reason = reasonOf(failure);
-  const { blame, where: safeWhere, opens, cools, once, unsafe }: Rule = RULES[reason];
+  const { blame, where: safeWhere, opens, cools, passes, once, unsafe }: Rule = RULES[reason];
   // What a good status came with may be paid for, whatever it says.
   const risk = failure.how === "error_body" ? "bad_answer" : unsafe;
   const isAllowed = (once !== true || retries === 0) && (risk === undefined || unsafeRetries.has(risk));
@@ -121,6 +125,7 @@ export function retryOf(failure: Failure, { unsafeRetries, retries, random }: Re
   return {
     reason,
     where,
+    passes: passes === true || safeWhere === "anywhere",
     ...(where === "anywhere" && waitMs <= MOST_WAIT_MS ? { waitMs: Math.ceil(waitMs) } : {}),
     result:
       blame === "nobody"

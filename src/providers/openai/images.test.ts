@@ -55,6 +55,10 @@ describe("what is sent", () => {
     });
 });
 
+/** As OpenAI says it, with the operator's account in it. */
+const tooLargeOn = (limit: string): string =>
+  `Request too large for gpt-image-2 in organization org-1 on ${limit}: Limit 5, Requested 8.`;
+
 describe("a refusal is", () => {
   const rows: readonly [string, Said, string][] = [
     [
@@ -96,6 +100,22 @@ describe("a refusal is", () => {
     ["the operator's: quota", { status: 429, json: error("insufficient_quota") }, "operator_fault"],
     ["the operator's: billing", { status: 400, json: error("billing_hard_limit_reached") }, "operator_fault"],
     ["busy", { status: 429, json: error("rate_limit_exceeded"), headers: { "retry-after": "7" } }, "busy"],
+    ...["tokens per min (TPM)", "images per min (IPM)", "input-images per min"].map(
+      (limit): [string, Said, string] => [
+        `beyond the credential's limit of ${limit}`,
+        { status: 429, json: error("rate_limit_exceeded", tooLargeOn(limit)) },
+        "beyond_limit",
+      ],
+    ),
+    [
+      "busy: a limit that is used up",
+      {
+        status: 429,
+        json: error("rate_limit_exceeded", "Rate limit reached for gpt-image-2 on images per min: Limit 5."),
+        headers: { "retry-after": "7" },
+      },
+      "busy",
+    ],
     ["unclear: their server", { status: 500, json: error("server_error") }, "unclear"],
     ["unclear: their edge", { status: 502, text: "<html>" }, "unclear"],
     ["unclear: a good answer of another shape", { json: { data: null } }, "unclear"],

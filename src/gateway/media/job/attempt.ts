@@ -1,14 +1,17 @@
 import { GatewayError } from "../../../core/errors.ts";
 import { describeError } from "../../../core/log/log.ts";
 import type { MediaDone, MediaRefusal, MediaStep } from "../../../providers/media.ts";
+import { isGood } from "../../../providers/media-answers.ts";
 import { callFault, isRedirect } from "../../../providers/upstream.ts";
 import type { Place } from "../../routing/health.ts";
 import {
+  type AttemptAnswers,
   callForAttempt,
   callForPoll,
   codeOf,
   type Job,
   type JobEnd,
+  noteStatus,
   passStop,
   pause,
   tell,
@@ -132,11 +135,13 @@ async function send(job: Job, place: Place): Promise<Attempted> {
     step = await job.at.adapter.create(callForAttempt(job)).finally(() => job.inputs.close());
   } catch (error) {
     passStop(job, error);
+    const { ofBroken } = job.answers;
+    if (ofBroken.has(error)) noteStatus(job, ofBroken.get(error) ?? null);
     place.end(resultOfError(error, job.parts.random));
     return afterThrow(job, error);
   }
-  // Where a task has several calls, the refusal names the status that decides; the row of attempts has the last one.
-  const status = statusOf(step) ?? job.attempts.at(-1)?.status ?? 0;
+  const status = statusOf(step, job.answers) ?? 0;
+  if (status !== 0) noteStatus(job, status);
   place.end(resultOfStep(step, status, job.parts.random));
   switch (step.state) {
     case "working":
@@ -149,8 +154,10 @@ async function send(job: Job, place: Place): Promise<Attempted> {
   }
 }
 
-function statusOf(step: MediaStep): number | undefined {
-  return step.state === "refused" ? step.refusal.status : undefined;
+/** The status that decided: of several calls it is the refusal's own, or a good one where a part was taken. */
+function statusOf(step: MediaStep, { statuses }: AttemptAnswers): number | undefined {
+  const told = step.state === "refused" ? step.refusal.status : statuses.find((status) => isGood({ status }));
+  return told ?? statuses.at(-1);
 }
 
 function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempted {
@@ -165,6 +172,14 @@ function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempte
     case "unclear":
       tell(job, "warn", "the provider gave no clear answer", codeOf(refusal));
       return { kind: "in_doubt" };
+    case "beyond_limit":
+      tell(
+        job,
+        "warn",
+        "the request alone is more than the provider's credential may use in a minute",
+        BEYOND,
+      );
+      return { kind: "out", refusal };
     case "operator_fault":
       tellOperator(job, codeOf(refusal));
       // A server that redirects does not say what it has done with the request.
@@ -174,6 +189,8 @@ function afterRefusal(job: Job, refusal: MediaRefusal, status: number): Attempte
       return over({ state: "refused", refusal }, mayBeBegun);
   }
 }
+
+const BEYOND = "Raise the limit of the credential at the provider, or add a route.";
 
 function afterThrow(job: Job, error: unknown): Attempted {
   if (!(error instanceof GatewayError)) throw error;

@@ -53,6 +53,7 @@ function open(clientHeaders: Readonly<Record<string, string>> = {}, account?: By
       texts: createLongTexts(),
       limits: { clock, connectMs: 5_000, writeMs: 60_000 },
       onAnswer: (status) => void statuses.push(status),
+      onBreak() {},
     },
     { reference: "img_1.2", limitMs: 30_000, signal: stopping.signal },
   );

@@ -36,6 +36,8 @@ export interface MediaCallParts {
   readonly limits: SendLimits;
   /** Receives the status of every answer, as soon as its head has come. */
   readonly onAnswer: (status: number) => void;
+  /** Receives why a request has no whole answer, and the status of the head, where that had come. */
+  readonly onBreak: (error: unknown, status: number | null) => void;
 }
 
 /** Options that differ from call to call. */
@@ -70,10 +72,11 @@ async function send(
   terms: CallTerms,
   { method, path, headers = {}, json }: MediaHttpRequest,
 ): Promise<MediaHttpAnswer> {
-  const { paidBy, provider, memory, limits, onAnswer } = parts;
+  const { paidBy, provider, memory, limits, onAnswer, onBreak } = parts;
   const body = json === undefined ? undefined : new TextEncoder().encode(JSON.stringify(json));
   const held = body?.length ?? 0;
   await memory.take(held, terms.signal);
+  let status: number | null = null;
   try {
     return await withinLimit(limits.clock, terms, async (signal, time) => {
       const answer = await callUpstream(paidBy, {
@@ -86,12 +89,16 @@ async function send(
         signal,
         limits,
       });
-      onAnswer(answer.status);
+      status = answer.status;
+      onAnswer(status);
       const head = headOf(answer, limits.clock);
       return isGood(answer)
         ? readAnswer(parts, answer, head, signal, time)
         : readRefusal(head, await refusalBody(answer, limits.clock));
     });
+  } catch (error) {
+    onBreak(error, status);
+    throw error;
   } finally {
     memory.give(held);
   }

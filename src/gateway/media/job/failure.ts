@@ -33,6 +33,9 @@ export function noResult(kind: TaskKind): TaskFailure {
   return { type: "generation_error", message: `The provider failed to make the ${kind}. Try again.` };
 }
 
+const BEYOND_LIMIT =
+  "This request alone is larger than the provider takes from this gateway in a minute, so waiting does not help: ask for less at once.";
+
 const CLIENT_FAULTS = {
   moderation: "content_moderation",
   invalid_request: "invalid_request_error",
@@ -53,6 +56,9 @@ function refusalFailure({ reason, message }: MediaRefusal, { run, secrets }: Fai
         message: shownMessage(message, type, { secrets: [...secrets, ...ours], model: run.model }),
       };
     }
+    case "beyond_limit":
+      // Never the provider's sentence: it names the operator's account and its limit.
+      return { type: "input_too_large", message: BEYOND_LIMIT };
     default:
       return noResult(run.kind);
   }

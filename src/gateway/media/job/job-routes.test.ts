@@ -185,6 +185,7 @@ describe("a task that its first route surely did not take is tried at the next a
     ["has no address", broken("ENOTFOUND")],
     ["cannot show who it is", broken("CERT_HAS_EXPIRED")],
     ["does not accept the gateway, or does not know the model", refused("operator_fault")],
+    ["takes no request so large by this credential", refused("beyond_limit")],
   ];
   for (const [name, refusal] of refusals)
     test(`where that ${name}`, async () => {
@@ -414,6 +415,68 @@ describe("where no route takes work", () => {
     });
     expect(await end()).toBe("generation_error at b");
     expect(sent()).toEqual(["a 1 at 0", "b 2 at 0"]);
+  });
+});
+
+describe("a request that alone is more than the credential may use in a minute", () => {
+  test("goes to another credential, and the refusal counts against no route", async () => {
+    const { end, sent, standing } = scene({
+      a: { credentials: { K1: { create: [refused("beyond_limit")] }, K2: { create: [done] } } },
+    });
+    expect(await end()).toBe(`made by a ${MADE}`);
+    expect(sent()).toEqual(["a by K1 1 at 0", "a by K2 2 at 0"]);
+    expect(standing("a", "K1")).toMatchObject({ state: "healthy", failures: 0 });
+  });
+
+  test("fails at once where no route takes it, and nobody is at work on it", async () => {
+    const beyond = { create: [refused("beyond_limit")] };
+    const { end, sent } = scene({ a: beyond, b: beyond });
+    expect(await end()).toBe("input_too_large at b");
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0"]);
+  });
+
+  for (const names of [
+    ["a", "b"],
+    ["b", "a"],
+  ] as const)
+    test(`is told so beside a route that only the operator can mend: ${names.join(" and ")}`, async () => {
+      const scripts = {
+        a: { create: [refused("beyond_limit")] },
+        b: { create: [refused("operator_fault")] },
+      };
+      const { end } = scene(scripts, { first: names[0] });
+      expect(await end()).toBe(`input_too_large at ${names[1]}`);
+    });
+
+  test("waits for a route that is only busy, and is not sent again to the one that refused", async () => {
+    const { end, sent } = scene({
+      a: { create: [refused("beyond_limit")] },
+      b: { create: [refused("busy"), done] },
+    });
+    expect(await end()).toBe(`made by b ${MADE}`);
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "b 3 at 1000"]);
+  });
+
+  test("is refused anew by a run after a restart", async () => {
+    const { begin, end, sent, run, clock } = scene({
+      a: { create: [refused("beyond_limit")] },
+      b: { create: [refused("busy"), refused("beyond_limit")] },
+    });
+    const first = begin();
+    await clock.advance(0);
+    run.stop("shutdown");
+    expect(told(await first)).toBe("released");
+    expect(await end(run.next())).toBe("input_too_large at b");
+    expect(sent()).toEqual(["a 1 at 0", "b 2 at 0", "a 3 at 0", "b 4 at 1000"]);
+  });
+
+  test("stays where an earlier attempt is in doubt, which the operator may have to pay for", async () => {
+    const { end, sent } = scene({
+      a: { create: [refused("unclear"), refused("beyond_limit")] },
+      b: { create: [done] },
+    });
+    expect(await end()).toBe("input_too_large, unfinished at a");
+    expect(sent()).toEqual(["a 1 at 0", "a 2 at 1000"]);
   });
 });
 

@@ -241,6 +241,7 @@ describe("a task that nobody has begun", () => {
         ["invalid_request", "invalid_request_error"],
         ["input_too_large", "input_too_large"],
         ["operator_fault", "generation_error"],
+        ["beyond_limit", "input_too_large"],
         ["failed", "generation_error"],
       ] as const
     ).map(([reason, want]) => ({
@@ -248,7 +249,7 @@ describe("a task that nobody has begun", () => {
       script: { create: [refused(reason), done()] },
       want,
       calls: ["create 1"],
-      steps: reason === "operator_fault" ? ["attempt", "refusal"] : ["attempt"],
+      steps: ["operator_fault", "beyond_limit"].includes(reason) ? ["attempt", "refusal"] : ["attempt"],
     })),
   ];
   for (const { name, script, want, calls, steps } of cases) {

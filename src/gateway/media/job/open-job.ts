@@ -61,6 +61,8 @@ export interface Job {
   readonly progress: JobProgress;
   /** The attempts of this run, for the request's row. */
   readonly attempts: Attempt[];
+  /** What the calls of the present attempt were answered: a task may have several. */
+  answers: AttemptAnswers;
   readonly memory: ByteAccount;
   /** The part of it that holds the inputs of the present attempt: the next one loads them anew. */
   inputs: ByteAccount;
@@ -68,6 +70,13 @@ export interface Job {
   firstByteAtMs: number | null;
   /** When the last attempt of this run began, by the steady clock. */
   sentMs: number | undefined;
+}
+
+/** Statuses of an attempt's calls, in the order of their answers. */
+export interface AttemptAnswers {
+  readonly statuses: number[];
+  /** Of a call without a whole answer, by its error: null where no head had come. */
+  readonly ofBroken: Map<unknown, number | null>;
 }
 
 /** The progress of a job; read when the run ends. */
@@ -132,6 +141,7 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
     at: job === null ? routes.at : { ...routes.at, provider },
     progress,
     attempts: [],
+    answers: { statuses: [], ofBroken: new Map() },
     memory,
     inputs: openPart(memory),
     texts: createLongTexts(),
@@ -147,6 +157,8 @@ export function callForAttempt(job: Job): MediaCall {
   const place = job.attempts.length;
   const sent = { provider: provider.id, upstream_id: upstreamId, sent_at_ms: parts.clock.nowMs() };
   job.attempts.push({ ...sent, status: null });
+  const answers: Job["answers"] = { statuses: [], ofBroken: new Map() };
+  job.answers = answers;
   job.inputs = openPart(memory);
   // Stops that still let an attempt learn the name of the job that it begins; all of it where there is none.
   const signal = lateSignal(
@@ -157,14 +169,24 @@ export function callForAttempt(job: Job): MediaCall {
     limitMs: parts.timeouts()[job.run.kind].plainMs,
     signal,
     inputs: job.inputs,
-    onAnswer: (status) => void (job.attempts[place] = { ...sent, status }),
+    onAnswer(status) {
+      answers.statuses.push(status);
+      job.attempts[place] = { ...sent, status };
+    },
+    onBreak: (error, status) => void answers.ofBroken.set(error, status),
   });
+}
+
+/** Writes the status that decided into the row of the present attempt, which has the last one until then. */
+export function noteStatus({ attempts }: Job, status: number | null): void {
+  const last = attempts.pop();
+  if (last !== undefined) attempts.push({ ...last, status });
 }
 
 /** Opens any other call about the last attempt. */
 export function callForPoll(job: Job, terms: { limitMs?: number; signal?: AbortSignal } = {}): MediaCall {
   const { limitMs = POLL_MS, signal = job.run.signal } = terms;
-  return openCall(job, { limitMs, signal, inputs: job.memory, onAnswer: () => {} });
+  return openCall(job, { limitMs, signal, inputs: job.memory, onAnswer() {}, onBreak() {} });
 }
 
 interface CallTerms {
@@ -172,9 +194,10 @@ interface CallTerms {
   readonly signal: AbortSignal;
   readonly inputs: ByteAccount;
   readonly onAnswer: (status: number) => void;
+  readonly onBreak: (error: unknown, status: number | null) => void;
 }
 
-function openCall(job: Job, { limitMs, signal, inputs, onAnswer }: CallTerms): MediaCall {
+function openCall(job: Job, { limitMs, signal, inputs, onAnswer, onBreak }: CallTerms): MediaCall {
   const { parts, run, payload, memory, texts, progress } = job;
   const { provider, upstreamId } = job.at;
   const { clock, fetch } = parts;
@@ -194,6 +217,7 @@ function openCall(job: Job, { limitMs, signal, inputs, onAnswer }: CallTerms): M
         job.firstByteAtMs ??= clock.nowMs();
         onAnswer(status);
       },
+      onBreak,
     },
     { reference: `${run.id}.${progress.attempts}`, limitMs, signal },
   );

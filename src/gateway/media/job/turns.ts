@@ -81,7 +81,8 @@ export function createTurns(job: Job): Turns {
 
     out(route, said) {
       turns = turns.filter((turn) => turn.route !== route);
-      refusal = said;
+      // What the client can mend, by asking for less, is told before what only the operator can.
+      if (refusal.reason !== "beyond_limit") refusal = said;
     },
   };
 }

@@ -212,4 +212,13 @@ describeInLooks("the playground for text", (next) => {
     await page.getByText("Well again.").waitFor();
     expect(await alert.count()).toBe(0);
   });
+
+  desk.story("begins with the model that the first call names", async ({ page }) => {
+    await page.goto(`${desk.gateway.url}/console/welcome`);
+    const named = await page.getByLabel("Model", { exact: true }).inputValue();
+    await openOn(page, "");
+    const picker = page.getByRole("region", { name: "First model" });
+    expect(await picker.getByLabel("Model", { exact: true }).inputValue()).toBe(named);
+    expect(named).toBe(LUNA);
+  });
 });

@@ -7905,6 +7905,8 @@ export interface operations {
                         /** @description The sandbox serves models */
                         sandbox: boolean;
                         public_url: string;
+                        /** @description The model that a first call names; the first that the session may use where it may not use this one */
+                        example_model: string;
                     };
                 };
             };
@@ -8011,6 +8013,8 @@ export interface operations {
                         /** @description The sandbox serves models */
                         sandbox: boolean;
                         public_url: string;
+                        /** @description The model that a first call names; the first that the session may use where it may not use this one */
+                        example_model: string;
                     };
                 };
             };

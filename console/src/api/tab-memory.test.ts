@@ -28,6 +28,7 @@ const OPERATOR = {
   version: "1",
   sandbox: false,
   public_url: "",
+  example_model: "",
 } as const;
 
 test("what is kept is there for the same session, and another one finds and leaves nothing", () => {

@@ -213,6 +213,27 @@ describeInLooks("the playground for text", (next) => {
     expect(await alert.count()).toBe(0);
   });
 
+  desk.story("folds what the model thought, which a click opens", async (opened) => {
+    const { page } = opened;
+    const thought = Array.from({ length: 60 }, (_, at) => `Step ${at} of a long thought.\n\n`);
+    double.handle(() => sseAnswer(chatStream({ words: ["Forty-two."], reasoning: thought })));
+    await openOn(page, `?model=${LUNA}`);
+    await say(page, "Think hard");
+    const answer = page.getByRole("article");
+    await answer.getByText("Forty-two.").waitFor();
+    await answer.getByText(/cr · <?\$/).waitFor();
+    const last = answer.getByText("Step 59 of a long thought.");
+    expect(await last.isVisible()).toBe(false);
+    await opened.picture("playground-thinking");
+    const fold = answer.locator("summary", { hasText: "Thinking" });
+    await fold.click();
+    await last.waitFor();
+    expect(await answer.getByText("Step 0 of a long thought.").isVisible()).toBe(true);
+    await opened.picture("playground-thinking-open");
+    await fold.click();
+    await last.waitFor({ state: "hidden" });
+  });
+
   desk.story("begins with the model that the first call names", async ({ page }) => {
     await page.goto(`${desk.gateway.url}/console/welcome`);
     const named = await page.getByLabel("Model", { exact: true }).inputValue();

@@ -180,7 +180,7 @@ function Counts() {
       value: row.count,
     }));
     const series = groupSeries(points, times());
-    return group() === "model" ? colouredModels(series, points) : series;
+    return group() === "model" ? colouredModels(series) : series;
   });
   const all = (): number => (counts.data?.data ?? []).reduce((sum, row) => sum + row.count, 0);
   return (

@@ -20,6 +20,7 @@ import {
   Filters,
   IdLink,
   ListEnd,
+  ModelId,
   OwnerFilters,
   Rows,
   TextFilter,
@@ -252,7 +253,16 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       ),
       text: ({ field }) => field,
     },
-    { title: "Model", fold: 3, cell: (row) => row.model ?? "–", text: ({ model }) => model },
+    {
+      title: "Model",
+      fold: 3,
+      cell: (row) => (
+        <Show when={row.model} fallback="–">
+          {(id) => <ModelId id={id()} />}
+        </Show>
+      ),
+      text: ({ model }) => model,
+    },
     {
       title: "Key",
       fold: 2,
@@ -263,6 +273,11 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       ),
       text: ({ key_id }) => key_id,
     },
-    { title: "Path", fold: 1, cell: (row) => <code>{row.path}</code>, text: ({ path }) => path },
+    {
+      title: "Path",
+      fold: 1,
+      cell: (row) => <code class={ui.line}>{row.path}</code>,
+      text: ({ path }) => path,
+    },
   ];
 }

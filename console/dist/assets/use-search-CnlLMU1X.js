@@ -1,1 +1,0 @@
-import{B as e,V as t}from"./index-CFG8R0dd.js";function n(){let n=t({strict:!1}),i=e();return{search:n,change:e=>void i({to:`.`,resetScroll:!1,search:t=>({...t,...r(e)})})}}function r(e){return Object.fromEntries(Object.entries(e).map(([e,t])=>[e,t===``?void 0:t]))}export{n as t};

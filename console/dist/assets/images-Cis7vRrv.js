@@ -1,0 +1,1 @@
+import{T as e}from"./ui.module-DDzVLL4k.js";import{t}from"./media-CsnPl4hd.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-cWVIcCmW.js";import{t}from"./media-s_96M6yD.js";function n(){return e(t,{kind:`video`})}export{n as PlaygroundVideos};

@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-DDzVLL4k.js";import{t}from"./media-CsnPl4hd.js";function n(){return e(t,{kind:`video`})}export{n as PlaygroundVideos};

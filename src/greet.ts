@@ -1,5 +1,6 @@
 import type { Config } from "./environment.ts";
 import { describeError, type Log } from "./core/log/log.ts";
+import { EXAMPLE_MODEL } from "./core/example-model.ts";
 import type { Model } from "./core/model.ts";
 import type { Admin } from "./gateway/admin/admin.ts";
 import { FIRST_CREDITS } from "./gateway/installation.ts";
@@ -20,9 +21,6 @@ export interface GreetingParts {
   readonly say: (line: string) => void;
   readonly log: Log;
 }
-
-/** The model of the example when it is served: one of the cheapest. */
-const EXAMPLE_MODEL = "openai/gpt-5.6-luna";
 
 /**
  * Prints what the operator needs next. On the first start that is a key, a request to paste and the admin token, once;

@@ -9,6 +9,7 @@ import { describeInLooks } from "./looks.ts";
 // balance, and nothing else.
 
 const MODEL = "openai/gpt-5.6-luna";
+const ONLY_MODEL = "anthropic/claude-haiku-4.5";
 
 describeInLooks("a developer", (next) => {
   const desk = useDesk(next);
@@ -16,6 +17,8 @@ describeInLooks("a developer", (next) => {
   /** What others have, by a text of theirs that must stand nowhere. */
   let others: Record<"account" | "key" | "request" | "refusal" | "task", string>;
   let ownRequest: string;
+  /** A key for one model alone, which is not the first call's. */
+  let narrow: Json;
 
   beforeAll(async () => {
     const { gateway } = desk;
@@ -32,6 +35,13 @@ describeInLooks("a developer", (next) => {
     await gateway.admin("POST", `/accounts/${account.id}/credits`, { amount: 9_000, reason: "a test" });
     const key = (await gateway.admin("POST", "/keys", { account_id: account.id, name: "secret key" })).json;
     ownRequest = await chat(own.key);
+    narrow = (
+      await gateway.admin("POST", "/keys", {
+        account_id: gateway.accountId,
+        name: "narrow",
+        models: [ONLY_MODEL],
+      })
+    ).json;
     const body = { model: "alibaba/qwen-image-2.0", prompt: "A harbour", size: "512*512", async: true };
     const theirs = await gateway.post("/api/v1/images/generations", body, {
       headers: { authorization: `Bearer ${key.key}`, "x-sandbox": "pending_ms=3600000" },
@@ -229,5 +239,15 @@ describeInLooks("a developer", (next) => {
       opened.faults();
     },
     as,
+  );
+
+  desk.story(
+    "begins the playground with a model that the key may use",
+    async ({ page }) => {
+      await go(page, "playground");
+      const picker = page.getByRole("region", { name: "First model" });
+      expect(await picker.getByLabel("Model", { exact: true }).inputValue()).toBe(ONLY_MODEL);
+    },
+    () => narrow.key,
   );
 });

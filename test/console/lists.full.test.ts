@@ -19,6 +19,12 @@ const WATCH_PAGE = `globalThis.left = 0;
   new MutationObserver((changes) => {
     for (const { removedNodes } of changes) left += removedNodes.length;
   }).observe(document.querySelector("main"), { childList: true });`;
+/** How high the ids of models in a list are. */
+const MODEL_HEIGHTS = `[...document.querySelectorAll('td[data-label="Model"] > [title]')]
+  .map((each) => each.getBoundingClientRect().height)`;
+/** Where the dollars of each account's balance begin. */
+const DOLLAR_PLACES = `[...document.querySelectorAll('td[data-label^="Balance"] > span > span')]
+  .map((each) => each.getBoundingClientRect().left)`;
 /** One read of a list gives this many. */
 const PAGE = 100;
 
@@ -312,5 +318,24 @@ describeInLooks("a list", (next) => {
     const names = await rowsOf(panel).locator('td[data-label="Model"]').allTextContents();
     expect(names.length).toBeGreaterThan(0);
     expect(names.every((name) => name.includes("seedance-2.0-fast"))).toBe(true);
+  });
+
+  desk.story("has ids of models in one line, and credits in line with each other", async ({ page }) => {
+    for (const width of [720, 800, 900]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const path of ["requests", "tasks", "health"]) {
+        await go(page, path);
+        await page.locator('td[data-label="Model"] > [title]').first().waitFor();
+        const heights = await page.evaluate<number[]>(MODEL_HEIGHTS);
+        expect([path, width, Math.max(...heights) <= 20]).toEqual([path, width, true]);
+      }
+    }
+    await go(page, "accounts");
+    await shown(page, `${PAGE} accounts shown`);
+    const dollars = page.locator('td[data-label="Balance, cr · USD"] > span > span');
+    const texts = new Set((await dollars.allTextContents()).map((text) => text.length));
+    expect(texts.size).toBeGreaterThan(1);
+    const lefts = await page.evaluate<number[]>(DOLLAR_PLACES);
+    expect(new Set(lefts).size).toBe(1);
   });
 });

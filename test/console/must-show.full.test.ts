@@ -146,6 +146,8 @@ describeInLooks("a screen shows", (next) => {
       const { price } = prices.find(({ bucket }: Json) => bucket === "output");
       await stands(arithmetic, [`${credits(price * CREDITS_PER_USD)} credits`]);
       await stands(panel(page, "Prices"), ["Input", "Output"]);
+      // All columns are there.
+      expect(await page.getByText("Not shown for lack of room").count()).toBe(0);
       await stands(panel(page, "Routes and their health"), ["sandbox", "Healthy"]);
       await stands(panel(page, "Examples"), ["curl -sS"]);
       await stands(panel(page, "Parameters"), ["messages", "max_completion_tokens"]);

@@ -5,6 +5,17 @@ import { describeInLooks, PHONES } from "./looks.ts";
 
 // What stands beside what on a phone: nothing hides what has to be read or chosen.
 
+/** The names of what is pressed on a page and is lower than 40 pixels; what lies over its edges counts. */
+const TOO_LOW = `[...document.querySelectorAll("button, select, summary, textarea, input, [role=tab]")]
+  .filter((each) => each.checkVisibility() && !["checkbox", "radio", "file"].includes(each.type))
+  .filter((each) => {
+    const { height } = each.getBoundingClientRect();
+    const over = getComputedStyle(each, "::after");
+    const more = over.position === "absolute" ? -parseFloat(over.top) - parseFloat(over.bottom) : 0;
+    return height > 0 && height + more < 40;
+  })
+  .map((each) => each.getAttribute("aria-label") ?? each.textContent)`;
+
 describeInLooks(
   "on a phone",
   (next) => {
@@ -105,6 +116,34 @@ describeInLooks(
         const tasks = page.getByRole("region", { name: "Tasks by state" });
         await tasks.getByText("Cancelled", { exact: true }).waitFor();
         await opened.picture("phone-overview");
+      },
+    );
+
+    desk.story(
+      "what a thumb presses is high enough, and nothing is wider than the page",
+      async ({ page }) => {
+        for (const path of [
+          "overview",
+          "playground",
+          "playground/images",
+          "models",
+          "requests",
+          "requests?tab=refused",
+          "tasks",
+          "accounts?tab=keys",
+          `accounts/${desk.gateway.accountId}`,
+          `keys/${desk.gateway.keyId}`,
+          "keys/new",
+          "health",
+          "settings",
+        ]) {
+          await page.setViewportSize({ width: 390, height: 844 });
+          await page.goto(`${desk.gateway.url}/console/${path}`);
+          await page.waitForLoadState("networkidle");
+          expect([path, await page.evaluate(TOO_LOW)]).toEqual([path, []]);
+          await page.setViewportSize({ width: 360, height: 844 });
+          expect([path, await page.evaluate("document.documentElement.scrollWidth")]).toEqual([path, 360]);
+        }
       },
     );
   },

@@ -72,9 +72,10 @@ describeInLooks("the playground for text", (next) => {
     expect(await answer.getByText("a time.").count()).toBe(0);
     await page.getByRole("button", { name: "Stop" }).click();
     await answer.getByText("Stopped", { exact: true }).waitFor();
+    // The gateway hangs up before the rest of the answer could come.
+    await double.waitForRequest(1).then((request) => double.waitForOutcome(request));
     gate.release();
     await desk.gateway.settled();
-    await double.waitForRequest(1).then((request) => double.waitForOutcome(request));
     for (let tries = 0; (await rows())[0]?.outcome !== "client_gone"; tries += 1)
       expect(tries).toBeLessThan(200);
     // Once more, whole.
@@ -211,5 +212,35 @@ describeInLooks("the playground for text", (next) => {
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("Well again.").waitFor();
     expect(await alert.count()).toBe(0);
+  });
+
+  desk.story("folds what the model thought, which a click opens", async (opened) => {
+    const { page } = opened;
+    const thought = Array.from({ length: 60 }, (_, at) => `Step ${at} of a long thought.\n\n`);
+    double.handle(() => sseAnswer(chatStream({ words: ["Forty-two."], reasoning: thought })));
+    await openOn(page, `?model=${LUNA}`);
+    await say(page, "Think hard");
+    const answer = page.getByRole("article");
+    await answer.getByText("Forty-two.").waitFor();
+    await answer.getByText(/cr · <?\$/).waitFor();
+    const last = answer.getByText("Step 59 of a long thought.");
+    expect(await last.isVisible()).toBe(false);
+    await opened.picture("playground-thinking");
+    const fold = answer.locator("summary", { hasText: "Thinking" });
+    await fold.click();
+    await last.waitFor();
+    expect(await answer.getByText("Step 0 of a long thought.").isVisible()).toBe(true);
+    await opened.picture("playground-thinking-open");
+    await fold.click();
+    await last.waitFor({ state: "hidden" });
+  });
+
+  desk.story("begins with the model that the first call names", async ({ page }) => {
+    await page.goto(`${desk.gateway.url}/console/welcome`);
+    const named = await page.getByLabel("Model", { exact: true }).inputValue();
+    await openOn(page, "");
+    const picker = page.getByRole("region", { name: "First model" });
+    expect(await picker.getByLabel("Model", { exact: true }).inputValue()).toBe(named);
+    expect(named).toBe(LUNA);
   });
 });

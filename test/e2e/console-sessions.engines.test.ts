@@ -40,6 +40,7 @@ describeOnEngineOfSuite("a session of the console", (engine) => {
       version: "0.1.0",
       sandbox: engine.name === "sqlite",
       public_url: gateway.url,
+      example_model: "openai/gpt-5.6-luna",
     });
     expect(response.headers.get("set-cookie")).toMatch(
       /^switchyard_console=[0-9a-f]{64}; Path=\/console\/api; Max-Age=43200; HttpOnly; SameSite=Strict$/,

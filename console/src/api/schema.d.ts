@@ -7904,6 +7904,8 @@ export interface operations {
                         /** @description The sandbox serves models */
                         sandbox: boolean;
                         public_url: string;
+                        /** @description The model that a first call names; the first that the session may use where it may not use this one */
+                        example_model: string;
                     };
                 };
             };
@@ -8010,6 +8012,8 @@ export interface operations {
                         /** @description The sandbox serves models */
                         sandbox: boolean;
                         public_url: string;
+                        /** @description The model that a first call names; the first that the session may use where it may not use this one */
+                        example_model: string;
                     };
                 };
             };

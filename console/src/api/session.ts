@@ -13,6 +13,8 @@ export interface Session {
   readonly version: string;
   readonly sandbox: boolean;
   readonly public_url: string;
+  /** The model that a first call names, where the session may use it. */
+  readonly example_model: string;
 }
 
 /** Which session something is kept for: no secret, and another one at every sign-in and for every build. */

@@ -28,6 +28,7 @@ const OPERATOR = {
   version: "1",
   sandbox: false,
   public_url: "",
+  example_model: "",
 } as const;
 
 test("what is kept is there for the same session, and another one finds and leaves nothing", () => {
@@ -66,4 +67,14 @@ test("what is too large is not kept, and what was there before does not come bac
   expect(keepInTab("talk", "s", "short", storage)).toBe(true);
   expect(keepInTab("talk", "s", "x".repeat(200), storage)).toBe(false);
   expect(keptInTab("talk", "s", storage)).toBeUndefined();
+});
+
+test("an entry that nobody here wrote is nothing, and goes", () => {
+  for (const entry of ["", "{", "null", "1", '"text"', "[]", "{}", '{"session":1,"value":2}']) {
+    const storage = storageOf();
+    keepInTab("talk", "mine", "said", storage);
+    for (const name of storage.entries.keys()) storage.entries.set(name, entry);
+    expect([entry, keptInTab("talk", "mine", storage)]).toEqual([entry, undefined]);
+    expect(storage.entries.size).toBe(0);
+  }
 });

@@ -23,10 +23,20 @@ export function keepInTab(
 export function keptInTab(name: string, session: string, storage: TabStorage = sessionStorage): unknown {
   const kept = storage.getItem(PREFIX + name);
   if (kept === null) return undefined;
-  const read = JSON.parse(kept) as { readonly session: string; readonly value: unknown };
-  if (read.session === session) return read.value;
+  const read = entryOf(kept);
+  if (read?.session === session) return read.value;
   storage.removeItem(PREFIX + name);
   return undefined;
+}
+
+/** What an entry says; nothing where it is not one that `keepInTab` wrote. */
+function entryOf(text: string): { readonly session?: unknown; readonly value?: unknown } | null {
+  try {
+    const entry: unknown = JSON.parse(text);
+    return typeof entry === "object" ? entry : null;
+  } catch {
+    return null;
+  }
 }
 
 const listeners = new Set<() => void>();

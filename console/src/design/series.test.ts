@@ -45,12 +45,18 @@ test("values without a neighbour are points, and no others", () => {
   expect(withoutNeighbour([null, 1, 2])).toEqual([]);
 });
 
-test("with a memory a thing keeps its colour on every page, and without its name being kept", () => {
-  const kept = new Map<string, string>();
-  const memory = {
+/** A memory as a browser's, and what it keeps. */
+function memoryOf(text?: string) {
+  const kept = new Map(text === undefined ? [] : [["switchyard-colours", text]]);
+  return {
+    kept,
     getItem: (name: string) => kept.get(name) ?? null,
     setItem: (name: string, value: string) => void kept.set(name, value),
   };
+}
+
+test("with a memory a thing keeps its colour on every page, and without its name being kept", () => {
+  const memory = memoryOf();
   const seen = new Map<string, string>();
   for (const page of [NAMES.slice(9), NAMES.slice(0, 3), NAMES, NAMES.slice(5, 8).toReversed()])
     for (const [name, colour] of coloursOf(page, MOST_COLOURS, memory)) {
@@ -62,5 +68,71 @@ test("with a memory a thing keeps its colour on every page, and without its name
   const more = coloursOf([first, "one too many", second], MOST_COLOURS, memory);
   expect([more.get(first), more.get(second)]).toEqual([seen.get(first), seen.get(second)]);
   expect(new Set(more.values()).size).toBe(4);
-  expect([...kept.values()].join()).not.toContain("model");
+  expect([...memory.kept.values()].join()).not.toContain("model");
+});
+
+test("where there are more things than colours, the one that was not drawn for longest gives its colour away", () => {
+  const memory = memoryOf();
+  const before = coloursOf(NAMES, MOST_COLOURS, memory);
+  const drawn = NAMES.slice(0, MOST_SERIES);
+  coloursOf(drawn, MOST_COLOURS, memory);
+  for (const late of ["late/a", "late/b", "late/c"]) {
+    const chart = coloursOf([late, ...drawn], MOST_COLOURS, memory);
+    expect(new Set(chart.values()).size).toBe(MOST_SERIES + 2);
+    for (const name of drawn) expect(chart.get(name)).toBe(before.get(name) ?? "");
+    // The other pages have the new one in the same colour.
+    expect(coloursOf([late], MOST_COLOURS, memory).get(late)).toBe(chart.get(late) ?? "");
+  }
+});
+
+test("no two things of a chart are tones of one colour while there are others, and the plain tones come first", () => {
+  const memory = memoryOf();
+  const hues = (names: readonly string[]): readonly number[] =>
+    [...coloursOf(names, MOST_COLOURS, memory).values()].flatMap((colour) => {
+      const [, place] = /series-(\d+)/.exec(colour) ?? [];
+      return place === undefined ? [] : [(Number(place) - 1) % MOST_SERIES];
+    });
+  const first = [...coloursOf(NAMES.slice(0, MOST_SERIES), MOST_COLOURS, memory).values()];
+  for (let at = 1; at <= MOST_SERIES; at += 1) expect(first).toContain(`var(--series-${at})`);
+  const next = hues(NAMES.slice(MOST_SERIES, 2 * MOST_SERIES));
+  expect(new Set(next).size).toBe(MOST_SERIES);
+});
+
+test("a memory that is broken, or that refuses, is as one that is empty", () => {
+  const fresh = coloursOf(NAMES, MOST_COLOURS, memoryOf());
+  const broken = [
+    "",
+    "{",
+    "null",
+    "7",
+    '"text"',
+    "{}",
+    "[1]",
+    "[null]",
+    "[[1]]",
+    '[["1","2"]]',
+    "[[1,-1]]",
+    "[[1,0.5]]",
+    "[[1,1e9]]",
+    "[[1,2,3]]",
+    "[[1,2],[3,2]]",
+    "[[1,2],[1,3]]",
+    '[[1,"</style><script>alert(1)</script>"]]',
+    '{"__proto__":[]}',
+    "[".repeat(50_000),
+  ];
+  for (const text of broken) {
+    const memory = memoryOf(text);
+    expect([text.slice(0, 50), coloursOf(NAMES, MOST_COLOURS, memory)]).toEqual([text.slice(0, 50), fresh]);
+    expect(JSON.parse(memory.kept.get("switchyard-colours") ?? "").length).toBe(MOST_COLOURS);
+  }
+  const refusing = {
+    getItem: (): never => {
+      throw new DOMException("no access", "SecurityError");
+    },
+    setItem: (): never => {
+      throw new DOMException("no room", "QuotaExceededError");
+    },
+  };
+  expect(coloursOf(NAMES, MOST_COLOURS, refusing)).toEqual(fresh);
 });

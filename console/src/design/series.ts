@@ -13,36 +13,75 @@ type Memory = Pick<Storage, "getItem" | "setItem">;
 const KEPT = "switchyard-colours";
 
 /**
- * A colour for each of these names, which are those of one chart, or of all charts of a page. A name has the same one
- * whatever else there is, unless another of them has it: then the later one in the alphabet takes the next that is free.
- * With a `memory` the first names, as many as there are colours, keep theirs in all charts of all pages.
+ * A colour for each of these names, which are those of one chart. A name has the same one whatever else there is, unless
+ * another of them has it: then the later one in the alphabet takes the next that is free.
+ * With a `memory` a name keeps its colour in all charts of all pages. When all are given, a new name takes that of the
+ * name that was not drawn for longest: one changes its colour only after as many others as there are colours.
  */
 export function coloursOf(
   names: Iterable<string>,
   most = MOST_SERIES,
   memory?: Memory,
 ): ReadonlyMap<string, string> {
-  const kept = new Map(JSON.parse(memory?.getItem(KEPT) ?? "[]") as [number, number][]);
-  const before = kept.size;
-  const all = [...new Set(names)].filter((name) => name !== REST).toSorted();
-  // Who has a colour that is kept does not give it to another name of the page.
-  const taken = new Set(all.flatMap((name) => kept.get(hashOf(name)) ?? []));
+  const kept = readKept(memory, most);
+  const drawn = new Map([...new Set(names)].toSorted().map((name) => [name, hashOf(name)]));
+  drawn.delete(REST);
+  const hashes = new Set(drawn.values());
   const colours = new Map<string, string>([[REST, "var(--series-rest)"]]);
-  for (const name of all) {
-    const hash = hashOf(name);
-    let colour = kept.get(hash);
-    if (colour === undefined) {
-      if (taken.size === most) taken.clear();
-      const others = kept.size < most ? new Set([...taken, ...kept.values()]) : taken;
-      colour = hash % most;
-      while (others.has(colour)) colour = (colour + 1) % most;
-      taken.add(colour);
-      if (memory !== undefined && kept.size < most) kept.set(hash, colour);
-    }
+  for (const [name, hash] of drawn) {
+    const colour = kept.get(hash) ?? giveColour(hash);
+    // The last in the map is the last to give its colour away.
+    kept.delete(hash);
+    if (kept.size < most) kept.set(hash, colour);
     colours.set(name, `var(--series-${colour + 1})`);
   }
-  if (kept.size > before) memory?.setItem(KEPT, JSON.stringify([...kept]));
+  writeKept(memory, kept);
   return colours;
+
+  function giveColour(hash: number): number {
+    if (kept.size === most) {
+      const oldest = [...kept].find(([other]) => !hashes.has(other));
+      if (oldest === undefined) return hash % most;
+      kept.delete(oldest[0]);
+      return oldest[1];
+    }
+    // The plain tones come first, and those that no other name of the chart is a tone of.
+    const given = new Set(kept.values());
+    const hues = new Set([...drawn.values()].map((other) => (kept.get(other) ?? Number.NaN) % MOST_SERIES));
+    const free = Array.from({ length: most }, (_, at) => toneOf(hash, at)).filter((each) => !given.has(each));
+    return free.find((each) => !hues.has(each % MOST_SERIES)) ?? free[0] ?? hash % most;
+  }
+}
+
+/** The colours from a name's own on: all plain ones before the next tone. */
+function toneOf(hash: number, at: number): number {
+  return ((hash + at) % MOST_SERIES) + MOST_SERIES * Math.floor(at / MOST_SERIES);
+}
+
+/** Hashes with their colours, the one that was not drawn for longest first. What is no such list counts as none. */
+function readKept(memory: Memory | undefined, most: number): Map<number, number> {
+  try {
+    const read = JSON.parse(memory?.getItem(KEPT) ?? "[]") as unknown;
+    const isPair = (each: unknown): each is [number, number] =>
+      Array.isArray(each) && each.length === 2 && isBelow(each[0], 2 ** 32) && isBelow(each[1], most);
+    if (!Array.isArray(read) || !read.every(isPair)) return new Map();
+    const kept = new Map(read);
+    return new Set(kept.values()).size === read.length ? kept : new Map();
+  } catch {
+    return new Map();
+  }
+}
+
+function isBelow(value: unknown, end: number): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < end;
+}
+
+function writeKept(memory: Memory | undefined, kept: ReadonlyMap<number, number>): void {
+  try {
+    memory?.setItem(KEPT, JSON.stringify([...kept]));
+  } catch {
+    // A browser without room for it shows the page with colours of the moment.
+  }
 }
 
 /** FNV-1a. */

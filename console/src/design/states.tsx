@@ -16,12 +16,17 @@ export function Empty(props: { readonly title: string; readonly children?: JSX.E
 
 /** What happened, by which id the operator finds it, and a way to try again. */
 export function Failure(props: { readonly error: Error; readonly retry?: () => void }) {
+  const title = (): string =>
+    props.error instanceof Offline ? "The gateway cannot be reached" : "This could not be read";
+  /** What the title does not say already. */
+  const more = (): string =>
+    props.error.message === `${title()}.`
+      ? "It may have stopped, or this device is offline."
+      : props.error.message;
   return (
     <div class={styles.state} role="alert">
-      <strong>
-        {props.error instanceof Offline ? "The gateway cannot be reached" : "This could not be read"}
-      </strong>
-      <p>{props.error.message}</p>
+      <strong>{title()}</strong>
+      <p>{more()}</p>
       {props.error instanceof ApiError && props.error.requestId !== undefined && (
         <CopyableId id={props.error.requestId} what="request id" />
       )}

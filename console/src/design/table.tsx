@@ -1,11 +1,13 @@
 import { createWindowVirtualizer } from "@tanstack/solid-virtual";
 import { createEffect, createMemo, createSignal, For, type JSX, on, onCleanup, Show } from "solid-js";
+import { widestCents } from "../format/money.ts";
 import { classes } from "./classes.ts";
 import { Button } from "./button.tsx";
 import { csvOf, saveFile } from "./export.ts";
 import { useFolding } from "./folding.ts";
 import { ROW_PX, useGradual } from "./gradual.ts";
 import styles from "./ui.module.css";
+import { WidestUsd } from "./values.tsx";
 
 /** A column of a table. */
 export interface Column<Row> {
@@ -13,6 +15,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => JSX.Element;
   /** Right-aligned, with figures of one width. */
   readonly isNumber?: boolean;
+  /** Amounts of credits, which `text` gives, with their dollars. */
+  readonly isMoney?: boolean;
   /** What an export has in this column; absent: the column is not exported. */
   readonly text?: (row: Row) => string | number | null;
   /** By what its rows are ordered, where a reader may order them. */
@@ -56,11 +60,15 @@ export function DataTable<Row>(props: TableProps<Row>) {
 function Grid<Row>(props: TableProps<Row>) {
   // A list that a page derives has new rows at each call, and none of them would be drawn already.
   const rows = createMemo(() => props.rows);
-  const { shown, folded, isTight, hold } = useFolding(
-    () => props.columns,
-    rows,
-    () => props.ordering?.by,
-  );
+  // Neither are columns that it derives those that are shown already.
+  const columns = createMemo(() => props.columns);
+  const { shown, folded, isTight, hold } = useFolding(columns, rows, () => props.ordering?.by);
+  const widest = createMemo(() => {
+    const amounts = columns().filter(({ isMoney }) => isMoney === true);
+    const of = ({ text }: Column<Row>): string =>
+      widestCents(rows().flatMap((row) => (text?.(row) ?? []) as number | []));
+    return new Map(amounts.map((column) => [column, of(column)]));
+  });
   return (
     <div ref={hold} class={styles.scroll} tabindex="0" role="region" aria-label={props.label}>
       <table
@@ -85,18 +93,26 @@ function Grid<Row>(props: TableProps<Row>) {
             <For each={shown()}>{(column) => <HeadCell column={column} ordering={props.ordering} />}</For>
           </tr>
         </thead>
-        <Body rows={rows()} columns={shown()} />
+        <Body rows={rows()} columns={shown()} widest={widest()} />
       </table>
     </div>
   );
 }
 
-function Cells<Row>(props: { readonly row: Row; readonly columns: readonly Column<Row>[] }) {
+interface Drawn<Row> {
+  readonly columns: readonly Column<Row>[];
+  /** The widest dollars of each column of amounts. */
+  readonly widest: ReadonlyMap<Column<Row>, string>;
+}
+
+function Cells<Row>(props: Drawn<Row> & { readonly row: Row }) {
   return (
     <For each={props.columns}>
       {(column) => (
         <td class={classes(column.isNumber === true && styles.number)} data-label={column.title}>
-          {column.cell(props.row)}
+          <Show when={props.widest.get(column)} fallback={column.cell(props.row)}>
+            {(widest) => <WidestUsd.Provider value={widest}>{column.cell(props.row)}</WidestUsd.Provider>}
+          </Show>
         </td>
       )}
     </For>
@@ -107,7 +123,7 @@ function Cells<Row>(props: { readonly row: Row; readonly columns: readonly Colum
  * The rows of a short table, and of a longer one those around what the window shows; the others are one empty row each,
  * as high as they would be. A row that is drawn stays the element that it is when the table grows.
  */
-function Body<Row>(props: { readonly rows: readonly Row[]; readonly columns: readonly Column<Row>[] }) {
+function Body<Row>(props: Drawn<Row> & { readonly rows: readonly Row[] }) {
   let body: HTMLElement | undefined;
   const count = (): number => props.rows.length;
   const isLong = createMemo(() => count() > WHOLE);
@@ -129,7 +145,7 @@ function Body<Row>(props: { readonly rows: readonly Row[]; readonly columns: rea
           createEffect(on([view, index], ([present]) => present?.measure(element)));
           return (
             <tr ref={(made) => (element = made)} data-index={index()} aria-rowindex={index() + 2}>
-              <Cells row={row} columns={props.columns} />
+              <Cells row={row} columns={props.columns} widest={props.widest} />
             </tr>
           );
         }}

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { axisCredits, cents, credits, dollars, exactCredits } from "./money.ts";
+import { axisCredits, cents, credits, dollars, exactCredits, widestCents } from "./money.ts";
 
 test("credits have two decimals, so that a column of them is aligned", () => {
   expect([1_234.564, 350, 0.726, 0, -1.122].map(credits)).toEqual([
@@ -37,4 +37,11 @@ test("an axis tells small steps apart", () => {
     "12.5",
     "1.2M",
   ]);
+});
+
+test("the widest dollars of a column are found, a sign counting as more than a figure", () => {
+  expect(widestCents([])).toBe("");
+  expect(widestCents([0, 12_000, 1_234_500, 999])).toBe("$123.45");
+  expect(widestCents([100_000, 1])).toBe("<$0.01");
+  expect(widestCents([100_000, -10_000])).toBe("−$1.00");
 });

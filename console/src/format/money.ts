@@ -35,6 +35,12 @@ export function cents(amount: number): string {
   return usd > 0 && usd < 0.005 ? "<$0.01" : `${signOf(amount)}$${even.format(usd)}`;
 }
 
+/** Of these credits those whose dollars are the widest, as `cents` writes them. */
+export function widestCents(amounts: readonly number[]): string {
+  const widthOf = (text: string): number => text.length + (/^[<−]/.test(text) ? 0.5 : 0);
+  return amounts.map(cents).reduce((widest, text) => (widthOf(text) > widthOf(widest) ? text : widest), "");
+}
+
 function signOf(amount: number): string {
   return amount < 0 ? "−" : "";
 }

@@ -147,6 +147,15 @@ export function OwnerName(props: { readonly id: string; readonly name: string | 
   );
 }
 
+/** The id of a model, in one line; cut where a table has no room for it, with all of it as its tooltip. */
+export function ModelId(props: { readonly id: string }) {
+  return (
+    <span class={ui.modelId} title={props.id}>
+      {props.id}
+    </span>
+  );
+}
+
 /** A value in a word; its sentence is the tooltip. */
 export function WordBadge(props: { readonly words: Words }) {
   return (

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { GatewayError } from "../../core/errors.ts";
+import { EXAMPLE_MODEL } from "../../core/example-model.ts";
 import { LIFETIME_MS, type Session } from "../../gateway/console/sessions.ts";
 import { checkOrigin, cookieHeader, tokenIn } from "../console/guard.ts";
 import { respondJson } from "../respond.ts";
@@ -30,6 +31,10 @@ const SessionSchema = Type.Object(
     version: Type.String(),
     sandbox: Type.Boolean({ description: "The sandbox serves models" }),
     public_url: Type.String(),
+    example_model: Type.String({
+      description:
+        "The model that a first call names; the first that the session may use where it may not use this one",
+    }),
   },
   { title: "ConsoleSession" },
 );
@@ -159,5 +164,6 @@ async function viewOf(services: EdgeServices, { role, csrf, expiresAtMs, caller 
     version: services.version,
     sandbox: services.web.hasSandbox(),
     public_url: services.publicUrl(),
+    example_model: EXAMPLE_MODEL,
   };
 }

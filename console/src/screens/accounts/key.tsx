@@ -11,7 +11,7 @@ import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable } from "../../design/table.tsx";
 import { Money, Time } from "../../design/values.tsx";
 import { count, counted, seconds, share } from "../../format/numbers.ts";
-import { IdLink, OwnerLink, WordBadge } from "../../lists/parts.tsx";
+import { IdLink, ModelId, OwnerLink, WordBadge } from "../../lists/parts.tsx";
 import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
@@ -246,7 +246,7 @@ function lastRequests(key_id: string, signal: AbortSignal) {
 const COLUMNS: readonly Column<Row>[] = [
   { title: "Ended", cell: (row) => <Time at={row.ended_at} /> },
   { title: "Request", cell: (row) => <IdLink to="/requests/$id" id={row.id} what="request id" /> },
-  { title: "Model", cell: (row) => row.model },
+  { title: "Model", cell: (row) => <ModelId id={row.model} /> },
   { title: "Outcome", cell: (row) => <WordBadge words={wordsOf(OUTCOME_WORDS, row.outcome)} /> },
   {
     title: "Took, s",
@@ -254,7 +254,13 @@ const COLUMNS: readonly Column<Row>[] = [
     isNumber: true,
     cell: (row) => seconds((row.ended_at - row.admitted_at) * 1_000),
   },
-  { title: "Charged, cr · USD", isNumber: true, cell: (row) => <Money credits={row.credit} bare /> },
+  {
+    title: "Charged, cr · USD",
+    isNumber: true,
+    isMoney: true,
+    cell: (row) => <Money credits={row.credit} bare />,
+    text: ({ credit }) => credit,
+  },
 ];
 
 function LastRequests(props: { readonly of: string }) {

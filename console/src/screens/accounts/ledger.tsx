@@ -72,6 +72,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
     title: "Amount, cr · USD",
     order: "amount",
     isNumber: true,
+    isMoney: true,
     cell: (entry) => (
       <span class={classes(entry.amount > 0 && styles.given)}>
         {entry.amount > 0 ? "+" : ""}
@@ -83,6 +84,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   {
     title: "Balance, cr · USD",
     isNumber: true,
+    isMoney: true,
     // An operator's alone: a key's session sees no balance, and not this page.
     cell: (entry) => <Amount of={entry.balance_after ?? undefined} />,
     text: ({ balance_after }) => balance_after,

@@ -66,7 +66,11 @@ export function NewKeyPage() {
             <Show when={session.data}>
               {(present) => (
                 <Panel title="A call with it">
-                  <FirstCall url={present().public_url} allowed={key().models} />
+                  <FirstCall
+                    url={present().public_url}
+                    example={present().example_model}
+                    allowed={key().models}
+                  />
                 </Panel>
               )}
             </Show>

@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Route>[] = [
     title: "Model",
     order: "model",
     cell: ({ model }) => (
-      <RowLink to="/models/$id" id={model}>
+      <RowLink to="/models/$id" id={model} class={ui.modelId} title={model}>
         {model}
       </RowLink>
     ),

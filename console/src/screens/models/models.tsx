@@ -105,7 +105,7 @@ export function Models() {
         actions={
           <div class={ui.actions}>
             <span class={ui.hint}>
-              USD for a million tokens, or each image or second; * depends on the request or the time
+              USD for a million tokens, or each image or second; *&nbsp;depends on the request or the time
             </span>
             <ExportButton name="models" columns={columns} rows={shown()} />
           </div>

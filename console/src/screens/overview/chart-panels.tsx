@@ -58,7 +58,7 @@ function ModelChart(
       group: row.group,
       value: props.measure(row),
     }));
-    return colouredModels(groupSeries(points, times()), points);
+    return colouredModels(groupSeries(points, times()));
   });
   return (
     <ChartPanel {...props} of={usage} series={series()} isStacked>

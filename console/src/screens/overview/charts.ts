@@ -16,16 +16,10 @@ export interface Point {
   readonly value: number;
 }
 
-/**
- * Gives series of models their colours, which the browser keeps, so that each has one on all pages. `points` are of all models
- * that were used in the range: beyond the colours that there are each still has one in all charts of a page.
- */
-export function colouredModels(
-  series: readonly Series[],
-  points: readonly Pick<Point, "group">[],
-): readonly Series[] {
+/** Gives series of models their colours, which the browser keeps, so that each has one on all pages. */
+export function colouredModels(series: readonly Series[]): readonly Series[] {
   const colours = coloursOf(
-    points.map(({ group }) => nameOf(group)),
+    series.map(({ name }) => name),
     MOST_COLOURS,
     localStorage,
   );

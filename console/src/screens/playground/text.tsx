@@ -6,6 +6,7 @@ import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
+import { exampleOf } from "../../lists/example-model.ts";
 import { useListSearch } from "../../lists/use-search.ts";
 import { PlaygroundPanel } from "../settings/playground.tsx";
 import { useCharged } from "./charged.ts";
@@ -40,7 +41,13 @@ export function PlaygroundText() {
             }
           >
             <Show when={session.data}>
-              {(present) => <Talking models={language()} talk={talkOf(sessionName(present()))} />}
+              {(present) => (
+                <Talking
+                  models={language()}
+                  example={present().example_model}
+                  talk={talkOf(sessionName(present()))}
+                />
+              )}
             </Show>
           </Show>
         );
@@ -49,13 +56,18 @@ export function PlaygroundText() {
   );
 }
 
-function Talking(props: { readonly models: readonly Model[]; readonly talk: Talk }) {
+function Talking(props: {
+  readonly models: readonly Model[];
+  /** The model that is chosen at first, where it is one of them. */
+  readonly example: string;
+  readonly talk: Talk;
+}) {
   const { search, change } = useListSearch<(typeof PLAYGROUND_SEARCH)[number]>();
   const { isUnchosen } = useCharged();
   const { lanes, wishes, setModels, isKept } = props.talk;
   const byId = (id: string | undefined): Model | undefined =>
     props.models.find((each) => each.id === id || each.unique_id === id);
-  const first = createMemo(() => byId(search().model) ?? props.models[0]);
+  const first = createMemo(() => byId(search().model) ?? exampleOf(props.models, props.example));
   const second = createMemo(() => byId(search().model2));
   createComputed(() => setModels([first(), second()]));
   const shown = (): readonly Lane[] => (second() === undefined ? lanes.slice(0, 1) : lanes);

@@ -17,6 +17,7 @@ import {
   Filters,
   IdLink,
   ListEnd,
+  ModelId,
   OwnerFilters,
   Rows,
   TextFilter,
@@ -174,7 +175,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       cell: (row) => <IdLink to="/requests/$id" id={row.id} what="request id" />,
       text: ({ id }) => id,
     },
-    { title: "Model", cell: (row) => row.model, text: ({ model }) => model },
+    { title: "Model", cell: (row) => <ModelId id={row.model} />, text: ({ model }) => model },
     { title: "Provider", fold: 1, cell: (row) => row.provider ?? "–", text: ({ provider }) => provider },
     {
       title: "Key",
@@ -235,6 +236,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     {
       title: "Charged, cr · USD",
       isNumber: true,
+      isMoney: true,
       order: "credit",
       cell: (row) => <Money credits={row.credit} bare />,
       text: ({ credit }) => credit,

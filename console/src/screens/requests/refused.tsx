@@ -20,6 +20,7 @@ import {
   Filters,
   IdLink,
   ListEnd,
+  ModelId,
   OwnerFilters,
   Rows,
   TextFilter,
@@ -166,7 +167,7 @@ function Counts() {
       value: row.count,
     }));
     const series = groupSeries(points, times());
-    return group() === "model" ? colouredModels(series, points) : series;
+    return group() === "model" ? colouredModels(series) : series;
   });
   const all = (): number => (counts.data?.data ?? []).reduce((sum, row) => sum + row.count, 0);
   return (
@@ -238,7 +239,16 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       ),
       text: ({ field }) => field,
     },
-    { title: "Model", fold: 3, cell: (row) => row.model ?? "–", text: ({ model }) => model },
+    {
+      title: "Model",
+      fold: 3,
+      cell: (row) => (
+        <Show when={row.model} fallback="–">
+          {(id) => <ModelId id={id()} />}
+        </Show>
+      ),
+      text: ({ model }) => model,
+    },
     {
       title: "Key",
       fold: 2,
@@ -249,6 +259,11 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       ),
       text: ({ key_id }) => key_id,
     },
-    { title: "Path", fold: 1, cell: (row) => <code>{row.path}</code>, text: ({ path }) => path },
+    {
+      title: "Path",
+      fold: 1,
+      cell: (row) => <code class={ui.line}>{row.path}</code>,
+      text: ({ path }) => path,
+    },
   ];
 }

@@ -18,6 +18,7 @@ import {
   Filters,
   IdLink,
   ListEnd,
+  ModelId,
   OwnerFilters,
   Rows,
   TextFilter,
@@ -182,7 +183,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
       cell: (row) => (row.kind === "image" ? "Image" : "Video"),
       text: ({ kind }) => kind,
     },
-    { title: "Model", cell: (row) => row.model, text: ({ model }) => model },
+    { title: "Model", cell: (row) => <ModelId id={row.model} />, text: ({ model }) => model },
     { title: "Provider", fold: 3, cell: (row) => row.provider ?? "–", text: ({ provider }) => provider },
     {
       title: "Key",
@@ -212,6 +213,7 @@ function columnsOf(nameOf: (id: string) => string | undefined): readonly Column<
     {
       title: "Charged, cr · USD",
       isNumber: true,
+      isMoney: true,
       order: "credit",
       cell: (row) => (
         <Show when={row.credit} fallback="–">

@@ -17,6 +17,8 @@ const LANGUAGE_NAMES = { typescript: "TypeScript", python: "Python" } as const;
 /** The same first call by curl and by each SDK; which one is shown stands in the address of the page. */
 export function FirstCall(props: {
   readonly url: string;
+  /** The model that it names where that may be used. */
+  readonly example: string;
   /** The models that the caller's key may use; absent or `null`: all. */
   readonly allowed?: readonly string[] | null;
 }) {
@@ -27,6 +29,7 @@ export function FirstCall(props: {
       {(list) => (
         <Snippets
           url={props.url}
+          example={props.example}
           models={callable(list().data).filter(({ id }) => isAllowed(id))}
           isNarrowed={(props.allowed ?? null) !== null}
         />
@@ -37,6 +40,7 @@ export function FirstCall(props: {
 
 function Snippets(props: {
   readonly url: string;
+  readonly example: string;
   readonly models: ReturnType<typeof callable>;
   readonly isNarrowed: boolean;
 }) {
@@ -53,7 +57,7 @@ function Snippets(props: {
   const language = () => search().language ?? LANGUAGES[0];
   const model = createMemo(() => {
     const isServed = props.models.some(({ id }) => id === search().model);
-    return isServed ? search().model : modelFor(call(), props.models);
+    return isServed ? search().model : modelFor(call(), props.models, props.example);
   });
   return (
     <Show

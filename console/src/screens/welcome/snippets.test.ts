@@ -54,7 +54,24 @@ test("a snippet names a model of its own vendor, else the first that answers in 
     model("claude", "anthropic"),
   ]);
   expect(models.map(({ id }) => id)).toEqual(["glm", "claude"]);
-  expect(modelFor("anthropic", models)).toBe("claude");
-  expect(modelFor("google", models)).toBe("glm");
-  expect(modelFor("curl", [])).toBeUndefined();
+  expect(modelFor("anthropic", models, "openai/gpt-5.6-luna")).toBe("claude");
+  expect(modelFor("google", models, "openai/gpt-5.6-luna")).toBe("glm");
+  expect(modelFor("curl", [], "openai/gpt-5.6-luna")).toBeUndefined();
+});
+
+test("a first call names the model of the greeting, else the first of its vendor", () => {
+  const model = (vendor: string, name: string) => ({
+    id: `${vendor}/${name}`,
+    vendor,
+    category: "language",
+    output_modalities: ["text"],
+  });
+  const [glm, sol, luna] = [
+    model("zhipu", "glm-5"),
+    model("openai", "gpt-5.6-sol"),
+    model("openai", "gpt-5.6-luna"),
+  ] as const;
+  expect(modelFor("curl", [glm, sol, luna], "openai/gpt-5.6-luna")).toBe(luna.id);
+  expect(modelFor("curl", [glm, sol], "openai/gpt-5.6-luna")).toBe(sol.id);
+  expect(modelFor("google", [glm, sol, luna], "openai/gpt-5.6-luna")).toBe(luna.id);
 });

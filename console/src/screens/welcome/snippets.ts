@@ -1,3 +1,4 @@
+import { exampleOf } from "../../lists/example-model.ts";
 import { type Language, type SnippetId, SNIPPETS } from "./search.ts";
 
 /** What a snippet is made of. */
@@ -146,8 +147,9 @@ export function callable<Model extends Choosable>(models: readonly Model[]): rea
   );
 }
 
-/** The model of a snippet where the reader has named none: one of the snippet's own vendor, if it is served. */
-export function modelFor(id: SnippetId, models: readonly Choosable[]): string | undefined {
+/** The model of a snippet where the reader has named none, of the snippet's own vendor where that one is served. */
+export function modelFor(id: SnippetId, models: readonly Choosable[], example: string): string | undefined {
   const vendor = SNIPPETS.find((snippet) => snippet.id === id)?.vendor;
-  return (models.find((model) => model.vendor === vendor) ?? models[0])?.id;
+  const own = models.filter((model) => model.vendor === vendor);
+  return exampleOf(own.length > 0 ? own : models, example)?.id;
 }

@@ -40,7 +40,7 @@ export function Welcome() {
                 </Show>
               </Panel>
               <Panel title="2. A call">
-                <FirstCall url={present().public_url} />
+                <FirstCall url={present().public_url} example={present().example_model} />
               </Panel>
             </>
           )}

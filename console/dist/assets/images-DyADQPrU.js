@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-D0itxVma.js";import{t}from"./media-BKlOVSEq.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Locator } from "playwright-core";
-import { useDesk } from "./desk.ts";
 import { until } from "../tasks/station.ts";
+import { useDesk } from "./desk.ts";
 import { describeInLooks, PHONES } from "./looks.ts";
 
 // What stands beside what on a phone: nothing hides what has to be read or chosen.

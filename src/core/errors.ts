@@ -107,6 +107,11 @@ export function errorDetails(error: GatewayError): ErrorDetails {
   };
 }
 
+/** The same error of another field. */
+export function withParam(error: GatewayError, param: string): GatewayError {
+  return new GatewayError(error.kind, error.message, { ...errorDetails(error), param });
+}
+
 /** The same error with more headers; one that it has already stays. */
 export function withHeaders(error: GatewayError, headers: Readonly<Record<string, string>>): GatewayError {
   return new GatewayError(error.kind, error.message, {

@@ -2,11 +2,12 @@ import type { GatewayError } from "../../core/errors.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { type ProtocolId, PROTOCOLS, type RouteOrder } from "../../core/model.ts";
 import type { UsedTokens } from "../../limits/limiter.ts";
-import { modelsInHeader } from "../../protocols/asked-models.ts";
+import { besideModel, modelsInHeader } from "../../protocols/asked-models.ts";
 import { compactedBy } from "../../protocols/index.ts";
 import { printable } from "../../protocols/printable.ts";
+import type { AskedModel } from "../../protocols/protocol.ts";
 import { checksum } from "../../runtime/hash.ts";
-import { resolveId } from "../find-model.ts";
+import { findAsked, resolveId } from "../find-model.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
 import type { Offer } from "../offer.ts";
 import type { Reading, ReadRequest } from "../reading/read-request.ts";
@@ -104,7 +105,7 @@ async function admitLegs(asked: Asked): Promise<readonly [Leg, ...Leg[]]> {
   if (names.length > 1) return admitNamed(asked, names);
   let found: Destinations;
   try {
-    found = findFor(asked, request.model);
+    found = findFor(asked, names[0]);
   } catch (error) {
     if (!isOfModelAlone(error) || error.code !== "no_live_provider" || input.compacts === true) throw error;
     return admitInPlace(asked, error);
@@ -117,35 +118,41 @@ async function admitLegs(asked: Asked): Promise<readonly [Leg, ...Leg[]]> {
   return aimedAtFirst(asked, [first, ...legs], left);
 }
 
-function namesOf({ wire, compacts }: RelayInput, { model, models }: ReadRequest): readonly string[] {
-  if (compacts === true) return [model];
-  if (models !== undefined) return models;
-  const named = modelsInHeader(wire.headers);
-  return named === undefined ? [model] : [...new Set([model, ...named])];
+function namesOf(
+  { wire, compacts }: RelayInput,
+  { model, models }: ReadRequest,
+): readonly [AskedModel, ...AskedModel[]] {
+  if (models !== undefined) return compacts === true ? [models[0]] : models;
+  return besideModel(model, (compacts === true ? undefined : modelsInHeader(wire.headers)) ?? NO_MODELS);
 }
 
-function findFor({ input, offer }: Asked, name: string): Destinations {
-  return findDestinations(offer, input.caller, input.protocol.id, name);
+const NO_MODELS: readonly AskedModel[] = [];
+
+function findFor({ input, offer }: Asked, asked: AskedModel): Destinations {
+  return findAsked(asked, (name) => findDestinations(offer, input.caller, input.protocol.id, name));
 }
 
 /** The models that the caller names. One that cannot serve the request is left out with a warning. */
-async function admitNamed(asked: Asked, names: readonly string[]): Promise<readonly [Leg, ...Leg[]]> {
+async function admitNamed(
+  asked: Asked,
+  names: readonly [AskedModel, ...AskedModel[]],
+): Promise<readonly [Leg, ...Leg[]]> {
   const { input, offer } = asked;
-  const [id, ...more] = offer.catalog.names.find(names[0] as string)?.ids ?? [];
+  const [id, ...more] = offer.catalog.names.find(names[0].name)?.ids ?? [];
   if (id !== undefined && more.length === 0) input.record.asks(id);
   const legs: Leg[] = [];
   const left: string[] = [];
   let refusal: GatewayError | undefined;
-  for (const name of names) {
+  for (const named of names) {
     try {
-      const found = findFor(asked, name);
+      const found = findFor(asked, named);
       // One by two of its names is one.
       if (legs.some(({ admission }) => admission.model === found.model)) continue;
       legs.push(await admitLeg(asked, found));
     } catch (error) {
       if (!isOfModelAlone(error) || UNSERVABLE.has(error.code ?? "")) throw error;
       refusal ??= error;
-      left.push(leftOut("models", name, error));
+      left.push(leftOut("models", named.name, error));
     }
   }
   const [first, ...others] = legs;
@@ -172,7 +179,7 @@ async function admitFallbacks(asked: Asked, fallback: readonly string[]): Promis
   const left: string[] = [];
   for (const id of fallback) {
     try {
-      legs.push(await admitLeg(asked, findFor(asked, id)));
+      legs.push(await admitLeg(asked, findFor(asked, { name: id, field: "model" })));
     } catch (error) {
       if (!isOfModelAlone(error)) throw error;
       if (error.code !== "model_not_allowed") left.push(leftOut("fallback", id, error));

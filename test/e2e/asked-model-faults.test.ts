@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
+import { jsonAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 
 // Lists of models of which none, or not all, can serve: the field that an error names, and what it says of the others.
@@ -145,4 +146,80 @@ describe("an interface without lists names `models`, or the model that is missin
       const { error }: Json = await alone.json();
       expect([alone.status, ["models", "model"]]).toEqual([400, expect.arrayContaining([error.param])]);
     });
+});
+
+describe("where none of a list can serve", () => {
+  const names = ["t/no-0", "t/no-1", `t/${"long".repeat(200)}`, 't/"quoted\\"', "t/no-4"];
+
+  for (const [path, body] of BODIES.slice(0, 3))
+    test(`the error says of each why (${path})`, async () => {
+      const response = await gateway.post(path, { ...body, models: names });
+      const answer: Json = await response.json();
+      expect([response.status, ...faultOf(answer)]).toEqual([400, "models[0]", "model_not_found"]);
+      const { message } = answer.error;
+      expect(message).toStartWith('There is no model "t/no-0".');
+      for (const name of names.slice(1)) {
+        const shown = JSON.stringify(name.slice(0, 100));
+        expect(message).toContain(`Nor can ${shown} serve: There is no model ${shown}.`);
+      }
+      expect(message.length).toBeLessThan(2_000);
+      expect(response.headers.get("warning")).toBeNull();
+    });
+
+  test("so says the error of the header", async () => {
+    const path = "/api/v1/models/t/no-0:generateContent";
+    const headers = { "x-switchyard-models": "t/no-1,t/no-2" };
+    const response = await gateway.post(path, { contents }, { headers });
+    const answer: Json = await response.json();
+    expect([response.status, ...faultOf(answer)]).toEqual([400, "model", "model_not_found"]);
+    for (const name of ["t/no-1", "t/no-2"])
+      expect(answer.error.message).toContain(`Nor can "${name}" serve: There is no model "${name}".`);
+  });
+
+  test("the log has none of the names that the client made up", async () => {
+    await gateway.post("/api/v1/chat/completions", { messages, models: names });
+    const line = gateway.logs.findLast(({ refusal }) => refusal !== undefined);
+    expect(line?.refusal).toContain("Nor can");
+    expect(JSON.stringify(line)).not.toMatch(/no-\d|longlong|quoted/);
+  });
+});
+
+describe("an error names the models that were left out in its `warning` header", () => {
+  /** The answer for the key: one of the list does not exist, and the provider answers 503. */
+  function ask(more: object, key = gateway.key): Promise<Response> {
+    double.handle(() => jsonAnswer(503, {}));
+    const headers = { authorization: `Bearer ${key}` };
+    return gateway.chat({ messages, max_tokens: 20, models: ["t/no", "t/two"], ...more }, { headers });
+  }
+
+  async function expectTold(response: Response, status: number): Promise<void> {
+    const { error }: Json = await response.json();
+    expect([response.status, error.message]).toEqual([status, expect.not.stringContaining("t/no")]);
+    expect(response.headers.get("warning")).toContain("models: t/no cannot serve this request");
+  }
+
+  test("of the provider", async () => expectTold(await ask({}), 503));
+  test("of the provider, of a stream", async () => expectTold(await ask({ stream: true }), 503));
+  test("of another name", async () => expectTold(await ask({ models: ["t/no", "same"] }), 400));
+
+  test("of the account's credit", async () => {
+    const { json: account } = await gateway.admin("POST", "/accounts", { name: "poor" });
+    const { json } = await gateway.admin("POST", "/keys", { account_id: account.id, name: "poor" });
+    await expectTold(await ask({}, json.key), 402);
+  });
+
+  test("of the key's limits", async () => {
+    const { json } = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "limited",
+      limits: { requests_per_minute: 1 },
+    });
+    await (await ask({}, json.key)).text();
+    await expectTold(await ask({}, json.key), 429);
+  });
+
+  test("and none where the answer has none", async () => {
+    const response = await ask({ models: ["t/two"] });
+    expect([response.status, response.headers.get("warning")]).toEqual([503, null]);
+  });
 });

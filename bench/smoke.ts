@@ -189,6 +189,7 @@ function callOf({ provider, admission, upstreamId }: Order, print: (line: string
     reference: `smoke_${Date.now()}`,
     clientHeaders: {},
     signal,
+    noteBegun: () => {},
     load: () => Promise.reject(new Error("Nothing is given to start from.")),
     async send(request) {
       const answer = await send(provider, request);

@@ -37,6 +37,8 @@ export interface ErrorDetails {
   readonly retryAfterSec?: number;
   /** Headers of the answer, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** What the client is told in the `warning` header, as in that of a good answer: a sentence each. */
+  readonly warnings?: readonly string[];
   /** Only the operator can mend it: a credential, a balance, a model that is gone. The client learns nothing of it. */
   readonly operatorFault?: boolean;
   /** What the operator can do about it, in a sentence for the log alone. */
@@ -45,6 +47,8 @@ export interface ErrorDetails {
   readonly foreign?: boolean;
   readonly cause?: unknown;
 }
+
+const NO_WARNINGS: readonly string[] = [];
 
 /**
  * The one error class. Its message is written for the client: it says what was wrong and what to do. What the caller sent
@@ -56,6 +60,7 @@ export class GatewayError extends Error {
   readonly code: string | undefined;
   readonly retryAfterSec: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
   readonly operatorFault: boolean;
   readonly operatorHint: string | undefined;
   readonly foreign: boolean;
@@ -68,6 +73,7 @@ export class GatewayError extends Error {
     this.code = details.code;
     this.retryAfterSec = details.retryAfterSec;
     this.headers = details.headers ?? {};
+    this.warnings = details.warnings ?? NO_WARNINGS;
     this.operatorFault = details.operatorFault ?? false;
     this.operatorHint = details.operatorHint;
     this.foreign = details.foreign ?? false;
@@ -101,10 +107,25 @@ export function errorDetails(error: GatewayError): ErrorDetails {
     ...(retryAfterSec === undefined ? {} : { retryAfterSec }),
     ...(operatorHint === undefined ? {} : { operatorHint }),
     headers: error.headers,
+    warnings: error.warnings,
     operatorFault: error.operatorFault,
     foreign: error.foreign,
     cause: error.cause,
   };
+}
+
+/** The same error of another field. */
+export function withParam(error: GatewayError, param: string): GatewayError {
+  return new GatewayError(error.kind, error.message, { ...errorDetails(error), param });
+}
+
+/** The same error with more warnings, before its own. */
+export function withWarnings(error: GatewayError, warnings: readonly string[]): GatewayError {
+  if (warnings.length === 0) return error;
+  return new GatewayError(error.kind, error.message, {
+    ...errorDetails(error),
+    warnings: [...warnings, ...error.warnings],
+  });
 }
 
 /** The same error with more headers; one that it has already stays. */

@@ -4,9 +4,10 @@ import { FORMATS } from "../catalog/formats.ts";
 import { MEDIA_WORDS } from "../catalog/media-words.ts";
 import type { Caller } from "../core/caller.ts";
 import { editDistance } from "../core/edit-distance.ts";
-import { type ErrorDetails, type ErrorKind, GatewayError, quoted } from "../core/errors.ts";
+import { type ErrorDetails, type ErrorKind, GatewayError, quoted, withParam } from "../core/errors.ts";
 import { type Model, type ProtocolId, PROTOCOLS } from "../core/model.ts";
 import type { TaskKind } from "../core/task.ts";
+import type { AskedModel } from "../protocols/protocol.ts";
 import type { ProviderDefinition } from "../providers/provider.ts";
 import { wayTo } from "../providers/spoken.ts";
 import { PROVIDERS } from "../providers/registry.ts";
@@ -50,6 +51,16 @@ export function findModel(catalog: Catalog, caller: Caller, name: string, endpoi
     "model_not_served_here",
     `The model ${id} is not served at ${addressOf(endpoint, id)}. It is served at ${listed(addresses, "and")}.`,
   );
+}
+
+/** What `find` gives for a name of the request. Where the name is at fault, the error names the field that has it. */
+export function findAsked<Found>({ name, field }: AskedModel, find: (name: string) => Found): Found {
+  try {
+    return find(name);
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.param !== "model" || field === "model") throw error;
+    throw withParam(error, field);
+  }
 }
 
 /**

@@ -119,7 +119,7 @@ export function respondError(
   requestId: string,
   encode: RelayProtocol["encodeError"] = chatCompletions.encodeError,
 ): Response {
-  const headers: Record<string, string> = { ...error.headers };
+  const headers: Record<string, string> = { ...warningHeader(error.warnings), ...error.headers };
   if (error.retryAfterSec !== undefined) headers["retry-after"] = String(error.retryAfterSec);
   if (isFinal(error)) headers["x-should-retry"] = "false";
   return respondJson(encode(error, requestId), error.status, headers);

@@ -111,6 +111,7 @@ export const HOLDS = describe("holds", "id", {
   boot: text("boot_id"),
   model: text("model"),
   amount: bigint("amount"),
+  /** The operator's loss where the hold is abandoned. The end of a task makes it less where only a part is in doubt. */
   expectedCost: bigint("expected_cost"),
   priceVersion: text("price_version"),
   createdAtMs: number("created_at_ms"),

@@ -137,7 +137,15 @@ export interface FailTask extends OfRun {
    * operator's loss.
    */
   readonly unfinished: boolean;
+  /** The part of an unfinished task that is lost; absent: all of it. */
+  readonly share?: Share;
   readonly timeline?: RequestTimeline;
+}
+
+/** Of so many equal parts, one at least, this many, one at least. */
+export interface Share {
+  readonly parts: number;
+  readonly of: number;
 }
 
 /** Ends a pending task because its client asked for it. */

@@ -95,7 +95,10 @@ export const MONEY_WRITES: readonly Write[] = [
   insert(HOLDS, ({ newHolds }) => newHolds.values()),
   update(
     HOLDS,
-    { set: ["state", "settled", "endReason", "endedAtMs"], where: () => "holds.ended_at_ms is null" },
+    {
+      set: ["expectedCost", "state", "settled", "endReason", "endedAtMs"],
+      where: () => "holds.ended_at_ms is null",
+    },
     ({ endedHolds }) => endedHolds.values(),
   ),
   insert(ENTRIES, ({ entries }) => entries),

@@ -13,6 +13,9 @@ const member = fc
   .tuple(fc.stringMatching(/^[a-l]{1,6}$/), fc.json({ maxDepth: 2 }), fc.constantFrom("", " ", "\n  "))
   .map(([name, value, space]) => `"${name}":${space}${value}`);
 
+const at = (place: number, name: string) => ({ name, field: `models[${place}]` });
+const placed = (names: readonly string[]) => names.map((name, place) => at(place, name));
+
 const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}(\/[a-z0-9.]{1,5})?$/), {
   minLength: 1,
   maxLength: 5,
@@ -32,7 +35,7 @@ describe("what a body says of models", () => {
           const all = rest.toSpliced(place, 0, `"models" : ${JSON.stringify(models)}`);
           const { json, models: asked } = read(`{${all.join(",")}}`);
           expect(bytesOf(json)).toBe(`{${rest.join(",")}}`);
-          expect(asked).toEqual([...new Set(["first", ...models])]);
+          expect(asked?.map(({ name }) => name)).toEqual([...new Set(["first", ...models])]);
           expect(json.value).toEqual(JSON.parse(`{${rest.join(",")}}`));
         },
       ),
@@ -52,7 +55,7 @@ describe("what a body says of models", () => {
           expect(json.value).toEqual({ ...JSON.parse(`{${members.join(",")}}`), model: models[0] });
           expect(JSON.parse(text)).toEqual(json.value);
           for (const one of members) expect(text).toContain(one.trim());
-          expect(asked).toEqual(models);
+          expect(asked?.slice()).toEqual(placed(models));
         },
       ),
     );
@@ -64,11 +67,13 @@ describe("what a body says of models", () => {
     expect([bytesOf(json), models]).toEqual([text, undefined]);
   });
 
+  const atModel = { name: "a", field: "model" };
   for (const [text, bytes, models] of [
     ['{"models":null,"model":"a"}', '{"model":"a"}', undefined],
-    ['{"model":null,"models":["b","a","b"]}', '{"model":"b"}', ["b", "a"]],
-    ['{"model":"a","models":["a"]}', '{"model":"a"}', ["a"]],
-    ['{"model":"a","mod\\u0065ls":["b"]}', '{"model":"a"}', ["a", "b"]],
+    // Each is named by the first place that has it.
+    ['{"model":null,"models":["b","b","a","b"]}', '{"model":"b"}', [at(0, "b"), at(2, "a")]],
+    ['{"model":"a","models":["a"]}', '{"model":"a"}', [atModel]],
+    ['{"model":"a","mod\\u0065ls":["a","b"]}', '{"model":"a"}', [atModel, at(1, "b")]],
     // What is no name at all is refused by the format.
     ['{"model":7,"models":["b"]}', '{"model":7}', undefined],
   ] as const)
@@ -98,11 +103,13 @@ describe("what a body says of models", () => {
 
 describe("the header that names models", () => {
   const header = (text: string) => modelsInHeader(new Headers({ "x-switchyard-models": text }));
+  const named = (...names: readonly string[]) =>
+    names.map((name) => ({ name, field: "x-switchyard-models" }));
 
   test("has names with commas between them", () => {
     expect(modelsInHeader(new Headers())).toBeUndefined();
-    expect(header("a/b")).toEqual(["a/b"]);
-    expect(header(" a , b,c ")).toEqual(["a", "b", "c"]);
+    expect(header("a/b")).toEqual(named("a/b"));
+    expect(header(" a , b,c ")).toEqual(named("a", "b", "c"));
   });
 
   for (const text of ["", "a,", ",", "a,,b", "a,b,c,d,e,f"])

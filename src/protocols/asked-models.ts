@@ -1,7 +1,7 @@
 import { MOST_MODELS } from "../catalog/parameter-tables/shared-fields.ts";
 import { joinBytes } from "../core/bytes/bytes.ts";
 import { openChanges } from "./changes.ts";
-import type { WireRequest } from "./protocol.ts";
+import type { AskedModel, WireRequest } from "./protocol.ts";
 import { readRequestJson, type RequestJson, wrong } from "./request-json.ts";
 
 /** The header that names them where a body has no place for them. */
@@ -11,7 +11,7 @@ const MODELS_HEADER = "x-switchyard-models";
 export interface AskedJson {
   readonly json: RequestJson;
   /** All models that may serve, the first of them is the body's `model`; absent where the body names one alone. */
-  readonly models?: readonly string[];
+  readonly models?: readonly [AskedModel, ...AskedModel[]];
 }
 
 /**
@@ -30,33 +30,52 @@ export function readAskedJson(wire: Pick<WireRequest, "body" | "asked" | "known"
   if (model !== undefined && model !== null) {
     const first = reread(json, changes);
     // What is no text is refused by the format.
-    return typeof model === "string"
-      ? { json: first, models: [...new Set([model, ...named])] }
-      : { json: first };
+    return typeof model === "string" ? { json: first, models: besideModel(model, named) } : { json: first };
   }
-  changes.set(["model"], named[0]);
-  const first = reread(json, changes);
-  wire.asked?.(named[0]);
-  return { json: first, models: [...new Set(named)] };
+  const [first] = named;
+  changes.set(["model"], first.name);
+  const alone = reread(json, changes);
+  wire.asked?.(first.name);
+  return { json: alone, models: eachOnce(named) };
+}
+
+/** `model` and the models named beside it, in that order, each once. */
+export function besideModel(
+  model: string,
+  named: readonly AskedModel[],
+): readonly [AskedModel, ...AskedModel[]] {
+  return eachOnce([{ name: model, field: "model" }, ...named]);
+}
+
+/** Each name by the first place that has it. */
+function eachOnce([first, ...others]: readonly [AskedModel, ...AskedModel[]]): readonly [
+  AskedModel,
+  ...AskedModel[],
+] {
+  const seen = new Set([first.name]);
+  const fresh = ({ name }: AskedModel): boolean => !seen.has(name) && seen.add(name) !== undefined;
+  return [first, ...others.filter(fresh)];
 }
 
 function reread(json: RequestJson, changes: ReturnType<typeof openChanges>): RequestJson {
   return readRequestJson({ body: joinBytes(changes.splice(json)) });
 }
 
-function checkModels(models: unknown): readonly string[] {
+function checkModels(models: unknown): readonly [AskedModel, ...AskedModel[]] {
   const isList = Array.isArray(models) && models.length > 0 && models.length <= MOST_MODELS;
   if (!isList) throw wrong("models", `must be a list of 1 to ${MOST_MODELS} models`);
   const bad = models.findIndex((name) => typeof name !== "string" || name === "");
   if (bad !== -1) throw wrong(`models[${bad}]`, "must be the name of a model");
-  return models as readonly string[];
+  const named = (models as readonly string[]).map((name, i) => ({ name, field: `models[${i}]` }));
+  return named as readonly AskedModel[] as readonly [AskedModel, ...AskedModel[]];
 }
 
 /** The models that the header names; `undefined` where it is not there. Throws a 400 for a list that is none. */
-export function modelsInHeader(headers: Headers): readonly string[] | undefined {
+export function modelsInHeader(headers: Headers): readonly AskedModel[] | undefined {
   const text = headers.get(MODELS_HEADER);
   if (text === null) return undefined;
   const names = text.split(",").map((name) => name.trim());
-  if (names.length <= MOST_MODELS && names.every((name) => name !== "")) return names;
+  if (names.length <= MOST_MODELS && names.every((name) => name !== ""))
+    return names.map((name) => ({ name, field: MODELS_HEADER }));
   throw wrong(MODELS_HEADER, `must have 1 to ${MOST_MODELS} models with commas between them`);
 }

@@ -122,11 +122,17 @@ export interface FoundState {
   readonly size: number;
 }
 
+/** A model that a request names, and the field or the header that names it: `models[1]`. */
+export interface AskedModel {
+  readonly name: string;
+  readonly field: string;
+}
+
 /** A request that was parsed and checked once. Protocols keep what else they need in their own extension. */
 export interface RelayRequest {
   readonly model: string;
   /** The models that may serve it, in order, where its body names several; `model` is the first. */
-  readonly models?: readonly string[];
+  readonly models?: readonly [AskedModel, ...AskedModel[]];
   readonly stream: boolean;
   /** What it can cost, before prices. */
   readonly demand: Demand;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../core/errors.ts";
-import { refusedTogether } from "./create-each.ts";
+import { noteBegun, refusedTogether } from "./create-each.ts";
 import type { MediaRefusal, MediaStep } from "./media.ts";
 
 // Several calls for one task, none of which made anything: what they come to together, in whichever order they ended.
@@ -26,6 +26,8 @@ const ENDS = {
   unreached: broken("ECONNREFUSED"),
   untrusted: broken("CERT_HAS_EXPIRED"),
   ours: new GatewayError("overloaded_error", "ours"),
+  made: { state: "done", outputs: [] },
+  begun: { state: "working", job: "j" },
 } as const satisfies Readonly<Record<string, End>>;
 type Name = keyof typeof ENDS;
 
@@ -86,6 +88,31 @@ describe("of two calls for one task", () => {
       expect(together([one, other])).toBe(want);
       expect(together([other, one])).toBe(want);
     });
+});
+
+/** How many parts are noted as begun. */
+function begunOf(names: readonly Name[]): number | undefined {
+  const ends: readonly End[] = names.map((name) => ENDS[name]);
+  let noted: number | undefined;
+  const end = {
+    steps: ends.filter((end): end is MediaStep => !(end instanceof Error)),
+    broken: ends.filter((end) => end instanceof Error),
+  };
+  noteBegun(end, { noteBegun: (parts) => void (noted = parts) });
+  return noted;
+}
+
+describe("parts that may have begun are counted", () => {
+  const maybe: readonly Name[] = ["redirect", "unclear", "silent", "reset", "made", "begun"];
+  const surelyNot = (Object.keys(ENDS) as Name[]).filter((name) => !maybe.includes(name));
+  for (const name of maybe)
+    test(`${name} is one, beside what surely has not`, () => {
+      expect(begunOf([name, ...surelyNot])).toBe(1);
+      expect(begunOf([...surelyNot, name, name])).toBe(2);
+    });
+
+  test("none is noted where nothing has begun", () => expect(begunOf(surelyNot)).toBeUndefined());
+  test("all are, where all may have", () => expect(begunOf(maybe)).toBe(maybe.length));
 });
 
 test("of many calls a single one that may have begun counts", () => {

@@ -45,8 +45,21 @@ export async function createEach(
   create: (request: ImageRequest) => Promise<MediaStep>,
 ): Promise<MediaStep> {
   const end = await sendEach(oneImageEach(request), call, create);
+  noteBegun(end, call);
   // Those that were refused as busy may have cost nothing, but those beside them were made: what there is, is given.
   return doneTogether(end.steps) ?? refusedTogether(end);
+}
+
+/** Tells the task how many of its parts have begun, or may have. */
+export function noteBegun({ steps, broken }: EachEnd, call: Pick<MediaCall, "noteBegun">): void {
+  const parts = steps.filter(hasMaybeBegun).length + broken.filter(mayHaveBegun).length;
+  if (parts > 0) call.noteBegun(parts);
+}
+
+function hasMaybeBegun(step: MediaStep): boolean {
+  if (step.state !== "refused") return true;
+  const { reason, status = 0, mayBeBegun = false } = step.refusal;
+  return mayBeBegun || reason === "unclear" || isRedirect(status);
 }
 
 /** All that was made; `undefined` where nothing was. */

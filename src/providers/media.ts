@@ -113,6 +113,11 @@ export interface MediaCall {
    * with an error that is meant for the client.
    */
   load(input: string, kind: "image" | "audio" | "video"): Promise<LoadedMedia>;
+  /**
+   * Of a task that `create` sends in several calls: so many of them, one at least, have begun their part or may have. It
+   * counts where `create` then says, or rejects with an error that says, that the task may have begun.
+   */
+  noteBegun(parts: number): void;
   readonly signal: AbortSignal;
 }
 

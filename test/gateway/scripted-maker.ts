@@ -12,6 +12,8 @@ export interface MakerScript {
   /** What of any request it cannot be asked for. */
   readonly lacks?: string;
   readonly create: readonly Act<MediaStep>[];
+  /** Parts that each `create` has begun or may have, as it tells them; the last is repeated. */
+  readonly begun?: readonly (number | undefined)[];
   /** Images that it loads before each `create`. */
   readonly loads?: readonly string[];
   readonly poll?: readonly Act<MediaStep>[];
@@ -38,7 +40,7 @@ export function createScriptedMaker(script: MakerScript, clock: Clock, id = "dou
   let answerLater: ((step: MediaStep) => void) | undefined;
   const did: Record<string, number> = {};
   const act = async <T>(
-    kind: Exclude<keyof MakerScript, "loads" | "lacks">,
+    kind: Exclude<keyof MakerScript, "loads" | "lacks" | "begun">,
     name: string,
     call: MediaCall,
   ): Promise<T> => {
@@ -64,6 +66,9 @@ export function createScriptedMaker(script: MakerScript, clock: Clock, id = "dou
     ...(lacks === undefined ? {} : { lacks: () => cannotBeUsed(lacks) }),
     async create(_request, call) {
       await Promise.all((script.loads ?? []).map((input) => call.load(input, "image")));
+      const { begun = [] } = script;
+      const parts = begun[Math.min(did.create ?? 0, begun.length - 1)];
+      if (parts !== undefined) call.noteBegun(parts);
       return act("create", attempt(call), call);
     },
     ...(script.poll === undefined ? {} : { poll: (job, _request, call) => act("poll", job, call) }),

@@ -525,6 +525,45 @@ describeOnEngines("a task", (engine) => {
       expect(checks.filter(({ id, ok }) => !ok && id !== "I2")).toEqual([]);
     });
 
+    for (const [parts, of, lost] of [
+      [1, 3, 7n],
+      [2, 3, 14n],
+      [3, 3, 20n],
+      [1, 40, 1n],
+    ] as const)
+      test(`of which ${parts} of ${of} parts are in doubt fails with the cost of these as the loss`, async () => {
+        const share = { parts, of };
+        const failing = books.fail("x", { unfinished: true, share });
+        for (let times = 0; times < 2; times += 1) expect(await told(failing)).toEqual({ ok: true });
+        expect(await books.entries("x-hold")).toMatchObject([{ amount: -lost, kind: "loss" }]);
+        expect(await hold("x")).toMatchObject({ state: "voided", expected_cost: lost, settled: null });
+        expect(await books.account()).toEqual({ balance: 100n, held: 0n });
+        await books.audit();
+        const { checks } = await books.store.auditor({ full: true, nowMs: 3 });
+        expect(checks.filter(({ id, ok }) => !ok && id !== "I2")).toEqual([]);
+      });
+
+    test("loses nothing of a share where no provider has worked", async () => {
+      await books.run(books.fail("x", { share: { parts: 1, of: 3 } }));
+      expect(await books.entries("x-hold")).toEqual([]);
+      expect(await hold("x")).toMatchObject({ state: "voided", expected_cost: 20n });
+      await books.audit();
+    });
+
+    for (const [parts, of] of [
+      [0, 3],
+      [4, 3],
+      [1.5, 3],
+      [-1, 0],
+    ] as const)
+      test(`refuses to lose ${parts} of ${of} parts`, async () => {
+        const failing = books.fail("x", { unfinished: true, share: { parts, of } });
+        expect(await books.run(failing).catch((error: unknown) => String(error))).toContain(
+          "parts cannot lose",
+        );
+        expect(await hold("x")).toMatchObject({ state: "held", expected_cost: 20n });
+      });
+
     test("is no more its first owner's once another has claimed it", async () => {
       await books.run(books.release("x"));
       await books.run(books.claim("x", { seenEpoch: 1, boot: "b2" }));

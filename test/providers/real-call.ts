@@ -24,6 +24,7 @@ export function realCall(provider: MediaProvider, upstreamId: string, loaded?: L
       limits: { clock: createFakeClock(), connectMs: 5_000, writeMs: 60_000 },
       onAnswer: () => {},
       onBreak: () => {},
+      onBegun: () => {},
     },
     { reference: "img_0.1", limitMs: 60_000, signal: new AbortController().signal },
   );

@@ -10,7 +10,7 @@ import type {
   Settle,
   Void,
 } from "../../src/ledger/commands.ts";
-import type { SubmitTask } from "../../src/ledger/task-commands.ts";
+import type { Share, SubmitTask } from "../../src/ledger/task-commands.ts";
 import type { ModelHold } from "./model-hold.ts";
 import { createTaskModel, isOfTask, type ModelTask } from "./task-model.ts";
 
@@ -195,11 +195,17 @@ export function createLedgerModel(storeMs?: () => number, elsewhere: Elsewhere =
     key.spent += held.charged;
   };
 
-  const free = (held: ModelHold, isGivenUp: boolean): void => {
+  const free = (held: ModelHold, isGivenUp: boolean, share?: Share): void => {
     release(held);
     held.state = "voided";
     // Nobody knows what became of it: the operator bears what it was expected to cost.
-    if (isGivenUp) held.lost = held.expectedCost;
+    if (!isGivenUp) return;
+    if (share !== undefined) {
+      // In numbers, as people would: half a micro-credit that is lost is lost.
+      const part = (Number(held.expectedCost) * share.parts) / share.of;
+      held.expectedCost = BigInt(Math.ceil(part));
+    }
+    held.lost = held.expectedCost;
   };
 
   const isClosed = (account: string): boolean => accounts.get(account)?.closed === true;

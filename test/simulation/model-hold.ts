@@ -4,7 +4,7 @@ export interface ModelHold {
   readonly key: string;
   readonly boot: string;
   readonly amount: bigint;
-  readonly expectedCost: bigint;
+  expectedCost: bigint;
   readonly task: string | null;
   state: "held" | "settled" | "voided";
   charged: bigint;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Command } from "../../src/ledger/commands.ts";
-import type { SubmitTask } from "../../src/ledger/task-commands.ts";
+import type { FailTask, SubmitTask } from "../../src/ledger/task-commands.ts";
 
 /** What happens next to tasks, in small numbers, so that claims meet, epochs are guessed right and limits are reached. */
 export type TaskStep =
@@ -33,7 +33,13 @@ export type TaskStep =
       readonly to: { readonly provider: number; readonly limit: number } | null;
     }
   | { readonly do: "finish"; readonly at: number; readonly epoch: number; readonly used: "as held" | number }
-  | { readonly do: "fail"; readonly at: number; readonly epoch: number; readonly unfinished: boolean }
+  | {
+      readonly do: "fail";
+      readonly at: number;
+      readonly epoch: number;
+      readonly unfinished: boolean;
+      readonly share: FailTask["share"];
+    }
   | { readonly do: "cancel"; readonly at: number; readonly other: boolean }
   | { readonly do: "forget files"; readonly at: number }
   | { readonly do: "forget tasks"; readonly batches: number };
@@ -42,6 +48,11 @@ export type TaskStep =
 const at = fc.oneof(fc.nat(1), fc.nat(3), fc.nat(20));
 /** Mostly what it is after one claim. */
 const epoch = fc.constantFrom(1, 1, 1, 1, 2, 2, 0, 3);
+/** What a task that fails says of the part that is lost. */
+const share = fc.option(
+  fc.nat(5).chain((more) => fc.integer({ min: 1, max: 1 + more }).map((parts) => ({ parts, of: 1 + more }))),
+  { nil: undefined },
+);
 const rarely = (oneIn: number): fc.Arbitrary<boolean> =>
   fc.integer({ min: 1, max: oneIn }).map((n) => n === oneIn);
 
@@ -98,7 +109,7 @@ export const taskStep: fc.Arbitrary<TaskStep> = fc.oneof(
   },
   {
     weight: 4,
-    arbitrary: fc.record({ do: fc.constant("fail" as const), at, epoch, unfinished: fc.boolean() }),
+    arbitrary: fc.record({ do: fc.constant("fail" as const), at, epoch, unfinished: fc.boolean(), share }),
   },
   { weight: 5, arbitrary: fc.record({ do: fc.constant("cancel" as const), at, other: rarely(10) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("forget files" as const), at }) },
@@ -167,8 +178,9 @@ export function taskCommandOf(world: TaskWorld, next: TaskStep, nowMs: number): 
         },
       };
     case "fail": {
-      const { epoch: seen, unfinished } = next;
-      return { kind: "fail", ...of, epoch: seen, type: "timeout_error", message: "", unfinished };
+      const { epoch: seen, unfinished, share: lost } = next;
+      const fail = { kind: "fail", ...of, epoch: seen, type: "timeout_error", message: "" } as const;
+      return { ...fail, unfinished, ...(lost === undefined ? {} : { share: lost }) };
     }
     case "cancel":
       return { kind: "cancel", ...of, ...(next.other ? { account: otherThan(world, of.account) } : {}) };

@@ -43,7 +43,7 @@ interface Money {
   mayUse(command: HoldCredit | SubmitTask): boolean;
   reserve(command: HoldCredit | SubmitTask, task: string | null): ModelHold | HoldRefusal;
   charge(held: ModelHold, used: bigint): void;
-  free(held: ModelHold, isGivenUp: boolean): void;
+  free(held: ModelHold, isGivenUp: boolean, share?: FailTask["share"]): void;
 }
 
 /** Tasks as their rules describe them, in a plain map. */
@@ -180,7 +180,7 @@ export function createTaskModel(money: Money, storeMs?: () => number): TaskModel
   const fail = (task: ModelTask, command: FailTask): Answer => {
     if (task.state === "failed") return OK;
     if (task.endedAtMs !== null) return no("lost");
-    money.free(holdOf(task), command.unfinished);
+    money.free(holdOf(task), command.unfinished, command.share);
     end(task, "failed", command.nowMs);
     return OK;
   };

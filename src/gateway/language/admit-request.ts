@@ -1,12 +1,13 @@
-import type { GatewayError } from "../../core/errors.ts";
+import { errorDetails, GatewayError, quoted, withWarnings } from "../../core/errors.ts";
 import { type Handover, handOver } from "../../core/handover.ts";
 import { type ProtocolId, PROTOCOLS, type RouteOrder } from "../../core/model.ts";
 import type { UsedTokens } from "../../limits/limiter.ts";
-import { modelsInHeader } from "../../protocols/asked-models.ts";
+import { besideModel, modelsInHeader } from "../../protocols/asked-models.ts";
 import { compactedBy } from "../../protocols/index.ts";
 import { printable } from "../../protocols/printable.ts";
+import type { AskedModel } from "../../protocols/protocol.ts";
 import { checksum } from "../../runtime/hash.ts";
-import { resolveId } from "../find-model.ts";
+import { findAsked, resolveId } from "../find-model.ts";
 import { type KeyPass, passKeyLimits } from "../key-limits.ts";
 import type { Offer } from "../offer.ts";
 import type { Reading, ReadRequest } from "../reading/read-request.ts";
@@ -24,11 +25,16 @@ export interface Admitted {
   /** Aimed at the first way of the first leg, and written for it. */
   readonly request: ReadRequest;
   readonly legs: readonly [Leg, ...Leg[]];
+  /** Of models that cannot serve it: what the client is told, also where the request fails. */
+  readonly left: readonly string[];
   /** See `Choice`. */
   readonly stickyKey: number | undefined;
   /** Of a key with limits. */
   readonly limited: KeyPass | undefined;
 }
+
+/** The models that may serve a request, and what is told of those that may not. */
+type Legs = Pick<Admitted, "legs" | "left">;
 
 /** A request that is being admitted. */
 interface Asked {
@@ -56,7 +62,7 @@ export async function admitRequest(services: RelayServices, input: RelayInput): 
   const { id: format } = protocol;
   let name: unknown = wire.address?.model;
   let request: ReadRequest | undefined;
-  let leg: Leg | undefined;
+  let admitted: Legs | undefined;
   try {
     const by = orderAsked(caller, wire.headers);
     const { body, stickyKey } = hasChoices(offer) ? peek(input) : { body: input.body, stickyKey: undefined };
@@ -68,15 +74,15 @@ export async function admitRequest(services: RelayServices, input: RelayInput): 
     request = reading instanceof Promise ? await reading : reading;
     if (request.state?.names !== undefined) request = await withNamed(services.kept, caller, request, memory);
     const choice = { by, stickyKey, isPlain: !request.stream };
-    const legs = await admitLegs({ services, input, offer, request, choice });
-    [leg] = legs;
-    const { admission } = leg;
+    admitted = await admitLegs({ services, input, offer, request, choice });
+    const [{ admission }] = admitted.legs;
     record.note({ model: admission.model.id, provider: admission.provider.id });
     const limited = passKeyLimits(services, { caller, record, format: protocol }, guessedTokens(admission));
-    return { request, legs, stickyKey, limited };
+    return { request, ...admitted, stickyKey, limited };
   } catch (error) {
     request?.release();
-    if (leg === undefined) noteAsked(record, offer, name);
+    if (admitted === undefined) noteAsked(record, offer, name);
+    else if (error instanceof GatewayError) throw withWarnings(error, admitted.left);
     throw error;
   }
 }
@@ -98,59 +104,88 @@ function peek({ caller, body, wire }: RelayInput): {
 }
 
 /** The models that may serve the request. Throws what is wrong with it for the first, where none can. */
-async function admitLegs(asked: Asked): Promise<readonly [Leg, ...Leg[]]> {
+async function admitLegs(asked: Asked): Promise<Legs> {
   const { input, request } = asked;
   const names = namesOf(input, request);
   if (names.length > 1) return admitNamed(asked, names);
   let found: Destinations;
   try {
-    found = findFor(asked, request.model);
+    found = findFor(asked, names[0]);
   } catch (error) {
     if (!isOfModelAlone(error) || error.code !== "no_live_provider" || input.compacts === true) throw error;
     return admitInPlace(asked, error);
   }
   const { fallback = [] } = found.model.routing ?? {};
-  if (fallback.length === 0 || input.compacts === true) return [await admitLeg(asked, found)];
+  if (fallback.length === 0 || input.compacts === true)
+    return { legs: [await admitLeg(asked, found)], left: [] };
   input.record.asks(found.model.id);
   const first = await admitLeg(asked, found);
   const { legs, left } = await admitFallbacks(asked, fallback);
-  return aimedAtFirst(asked, [first, ...legs], left);
+  return aimedAtFirst(asked, { legs: [first, ...legs], left });
 }
 
-function namesOf({ wire, compacts }: RelayInput, { model, models }: ReadRequest): readonly string[] {
-  if (compacts === true) return [model];
-  if (models !== undefined) return models;
-  const named = modelsInHeader(wire.headers);
-  return named === undefined ? [model] : [...new Set([model, ...named])];
+function namesOf(
+  { wire, compacts }: RelayInput,
+  { model, models }: ReadRequest,
+): readonly [AskedModel, ...AskedModel[]] {
+  if (models !== undefined) return compacts === true ? [models[0]] : models;
+  return besideModel(model, (compacts === true ? undefined : modelsInHeader(wire.headers)) ?? NO_MODELS);
 }
 
-function findFor({ input, offer }: Asked, name: string): Destinations {
-  return findDestinations(offer, input.caller, input.protocol.id, name);
+const NO_MODELS: readonly AskedModel[] = [];
+
+function findFor({ input, offer }: Asked, asked: AskedModel): Destinations {
+  return findAsked(asked, (name) => findDestinations(offer, input.caller, input.protocol.id, name));
 }
 
 /** The models that the caller names. One that cannot serve the request is left out with a warning. */
-async function admitNamed(asked: Asked, names: readonly string[]): Promise<readonly [Leg, ...Leg[]]> {
+async function admitNamed(asked: Asked, names: readonly [AskedModel, ...AskedModel[]]): Promise<Legs> {
   const { input, offer } = asked;
-  const [id, ...more] = offer.catalog.names.find(names[0] as string)?.ids ?? [];
+  const [id, ...more] = offer.catalog.names.find(names[0].name)?.ids ?? [];
   if (id !== undefined && more.length === 0) input.record.asks(id);
   const legs: Leg[] = [];
-  const left: string[] = [];
-  let refusal: GatewayError | undefined;
-  for (const name of names) {
+  const refused: Refused[] = [];
+  const left = (): readonly string[] => refused.map(({ name, error }) => leftOut("models", name, error));
+  for (const named of names) {
     try {
-      const found = findFor(asked, name);
+      const found = findFor(asked, named);
       // One by two of its names is one.
       if (legs.some(({ admission }) => admission.model === found.model)) continue;
       legs.push(await admitLeg(asked, found));
     } catch (error) {
-      if (!isOfModelAlone(error) || UNSERVABLE.has(error.code ?? "")) throw error;
-      refusal ??= error;
-      left.push(leftOut("models", name, error));
+      if (!isOfModelAlone(error)) throw error;
+      if (UNSERVABLE.has(error.code ?? "")) throw withWarnings(error, left());
+      refused.push({ name: named.name, error });
     }
   }
   const [first, ...others] = legs;
-  if (first === undefined) throw refusal;
-  return aimedAtFirst(asked, [first, ...others], left);
+  if (first === undefined) throw noneServes(refused);
+  return aimedAtFirst(asked, { legs: [first, ...others], left: left() });
+}
+
+/** A name of the list whose model cannot serve the request. */
+interface Refused {
+  readonly name: string;
+  readonly error: GatewayError;
+}
+
+/** The refusal of the first, which says of each other why it cannot serve either. */
+function noneServes([first, ...others]: readonly Refused[]): GatewayError {
+  if (first === undefined) throw new Error("No model was refused.");
+  const { kind, message } = first.error;
+  const told = others.map(({ name, error }) => `Nor can ${quoted(name)} serve: ${reasonOf(error)}`);
+  return new GatewayError(kind, [message, ...told].join(" "), errorDetails(first.error));
+}
+
+/** Characters of the reason of each model but the first, when none can serve. */
+const MOST_REASON = 240;
+
+/** Text in which each quotation that begins also ends; the log leaves quotations out. */
+const WHOLE_QUOTATIONS = /^(?:[^"]|"(?:[^"\\]|\\.)*")*/;
+
+function reasonOf({ message }: GatewayError): string {
+  if (message.length <= MOST_REASON) return message;
+  return `${WHOLE_QUOTATIONS.exec(message.slice(0, MOST_REASON))?.[0] ?? ""}…`;
 }
 
 function leftOut(field: "models" | "fallback", name: string, { message }: GatewayError): string {
@@ -172,7 +207,7 @@ async function admitFallbacks(asked: Asked, fallback: readonly string[]): Promis
   const left: string[] = [];
   for (const id of fallback) {
     try {
-      legs.push(await admitLeg(asked, findFor(asked, id)));
+      legs.push(await admitLeg(asked, findFor(asked, { name: id, field: "model" })));
     } catch (error) {
       if (!isOfModelAlone(error)) throw error;
       if (error.code !== "model_not_allowed") left.push(leftOut("fallback", id, error));
@@ -182,7 +217,7 @@ async function admitFallbacks(asked: Asked, fallback: readonly string[]): Promis
 }
 
 /** The models that the operator names for one without a live provider. Throws its `refusal` where none can serve. */
-async function admitInPlace(asked: Asked, refusal: GatewayError): Promise<readonly [Leg, ...Leg[]]> {
+async function admitInPlace(asked: Asked, refusal: GatewayError): Promise<Legs> {
   const { input, offer, request } = asked;
   const { id, warnings } = resolveId(offer.catalog, input.caller, request.model, input.protocol.id);
   input.record.asks(id);
@@ -194,7 +229,7 @@ async function admitInPlace(asked: Asked, refusal: GatewayError): Promise<readon
   };
   const [first, ...others] = legs.map(told);
   if (first === undefined) throw refusal;
-  return aimedAtFirst(asked, [first, ...others], left);
+  return aimedAtFirst(asked, { legs: [first, ...others], left });
 }
 
 /**
@@ -241,14 +276,10 @@ async function admitWay(
 }
 
 /** The legs with the request aimed at the first, since others were tried behind it, and what is told of those left out. */
-async function aimedAtFirst(
-  asked: Asked,
-  [first, ...others]: readonly [Leg, ...Leg[]],
-  left: readonly string[],
-): Promise<readonly [Leg, ...Leg[]]> {
+async function aimedAtFirst(asked: Asked, { legs: [first, ...others], left }: Legs): Promise<Legs> {
   const told = (leg: Leg): Leg => ({ ...leg, warnings: [...left, ...leg.warnings] });
   const admission = await admitWay(asked, first.admission, first.ways);
-  return [told({ ...first, admission }), ...others.map(told)];
+  return { legs: [told({ ...first, admission }), ...others.map(told)], left };
 }
 
 const READINGS = Object.fromEntries(

@@ -14,7 +14,7 @@ import type { TokenCounter, UpstreamBody, WireRequest } from "../../protocols/pr
 import { permitCount } from "../../providers/permits.ts";
 import type { Provider, SpokenProtocol } from "../../providers/provider.ts";
 import { callUpstream } from "../../providers/upstream.ts";
-import { findModel, type FoundModel, resolveId } from "../find-model.ts";
+import { findAsked, findModel, type FoundModel, resolveId } from "../find-model.ts";
 import type { Offer } from "../offer.ts";
 import type { ReadRequest } from "../reading/read-request.ts";
 import type { Reader } from "../reading/reader.ts";
@@ -94,7 +94,8 @@ export async function countTokens(services: CountServices, input: CountInput): P
       let request = await services.reader.readRequest(reading, wire, body, terms);
       read = request;
       request = read = await withNamed(services.kept, caller, request, input.memory);
-      const found = findCounted(offer.catalog, caller, request.model, format);
+      const [first] = request.models ?? [{ name: request.model, field: "model" }];
+      const found = findAsked(first, (name) => findCounted(offer.catalog, caller, name, format));
       checkInputs(found.model, request.demand, format);
       return { request, by, ...found };
     });

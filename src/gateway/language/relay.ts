@@ -1,5 +1,5 @@
 import type { Caller } from "../../core/caller.ts";
-import { toGatewayError, withHeaders } from "../../core/errors.ts";
+import { toGatewayError, withHeaders, withWarnings } from "../../core/errors.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import { NO_USAGE } from "../../core/money/usage.ts";
 import { endOfTurn } from "../../runtime/end-of-turn.ts";
@@ -49,7 +49,9 @@ export async function relay(services: RelayServices, input: RelayInput): Promise
     return { kind: "stream", answer, warnings: call.warnings, headers: headersOf(admitted, call) };
   } catch (error) {
     const headers = headersOf(admitted, call);
-    throw headers === NO_HEADERS ? error : withHeaders(toGatewayError(error), headers);
+    const { left } = admitted;
+    if (headers === NO_HEADERS && left.length === 0) throw error;
+    throw withWarnings(withHeaders(toGatewayError(error), headers), left);
   }
 }
 

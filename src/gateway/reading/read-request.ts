@@ -71,7 +71,7 @@ export function readRequest(reading: Reading, wire: WireRequest, elsewhere?: Rea
 /** A class, since one is made for each request: its functions are not. */
 class ReadHere implements ReadRequest {
   readonly model: string;
-  readonly models?: readonly string[];
+  readonly models?: NonNullable<RequestHead["models"]>;
   readonly stream: boolean;
   readonly demand: Demand;
   readonly state?: NonNullable<RequestHead["state"]>;

@@ -16,6 +16,7 @@ import type {
   ProviderPlace,
   ReleaseTask,
   RenewTask,
+  Share,
   SubmitTask,
   TaskCommand,
 } from "../task-commands.ts";
@@ -216,15 +217,24 @@ function fail(state: BooksState, command: FailTask): Decided<FailTask> {
   const task = atEpoch(state, command);
   if (task?.state === "failed") return DONE;
   if (task === undefined || isEnded(task.state)) return LOST;
-  const { type, message, unfinished, nowMs } = command;
+  const { type, message, unfinished, share, nowMs } = command;
   const outcome = unfinished ? "unfinished_upstream" : type;
+  const made = holdOf(state, task);
+  const lost = unfinished && share !== undefined ? shareOf(made.expectedCost, share) : made.expectedCost;
   return {
     ...DONE,
     effect: {
-      ...freeHold(holdOf(state, task), { ...command, outcome }),
+      ...freeHold({ ...made, expectedCost: lost }, { ...command, outcome }),
       task: { ...endedAt(task, nowMs), state: "failed", errorType: type, errorMessage: message },
     },
   };
+}
+
+/** The cost of these parts, rounded up; never above the whole. */
+function shareOf(cost: MicroCredits, { parts, of }: Share): MicroCredits {
+  if (!Number.isSafeInteger(parts) || !Number.isSafeInteger(of) || parts < 1 || parts > of)
+    throw new Error(`A task of ${of} parts cannot lose ${parts}.`);
+  return (cost * BigInt(parts) + BigInt(of) - 1n) / BigInt(of);
 }
 
 function cancel(state: BooksState, command: CancelTask): Decided<CancelTask> {

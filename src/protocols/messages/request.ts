@@ -83,10 +83,11 @@ function checkedRequest(json: RequestJson, betas: readonly string[]): MessagesRe
 
 /** The same for a request to count, for the first of its models: what it would ask of an answer is not looked at. */
 export function readCountRequest({ headers, ...wire }: WireRequest): CountRequest {
-  const { json } = readAskedJson(wire);
+  const { json, models } = readAskedJson(wire);
   const body = checkedBody(json, countCheck);
   const demand = readDemand({ ...body, max_tokens: undefined }, json);
-  return { model: body.model, stream: false, demand, body, json, betas: readBetas(headers) };
+  const request = { model: body.model, stream: false, demand, body, json, betas: readBetas(headers) };
+  return { ...request, ...present({ models }) };
 }
 
 function checkedBody<Body extends MessagesInput>(json: RequestJson, { checker, good }: Check<Body>): Body {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../core/json/json-value.ts";
 import type { ImageRequest, MidjourneyStyle, PixelSize } from "../../core/media/media.ts";
-import { doneTogether, oneImageEach, refusedTogether, sendEach } from "../create-each.ts";
+import { doneTogether, noteBegun, oneImageEach, refusedTogether, sendEach } from "../create-each.ts";
 import { cannotBeUsed } from "../media-answers.ts";
 import type { MediaAdapter, MediaRefusal } from "../media.ts";
 import { createPrediction, pollPrediction } from "./prediction.ts";
@@ -16,6 +16,7 @@ export const wavespeedImages: MediaAdapter<ImageRequest> = {
     const isOfGpt = isGpt(call.upstreamId);
     const requests = request.midjourney === undefined ? oneImageEach(request) : [request];
     const end = await sendEach(requests, call, (one) => createPrediction(bodyOf(one, isOfGpt), call));
+    noteBegun(end, call);
     const begun = end.steps.flatMap((step) => (step.state === "working" ? [step.job] : []));
     // What has begun is followed; only where nothing has, it matters how the others went.
     return begun.length > 0 ? { state: "working", job: begun.join(",") } : refusedTogether(end);

@@ -4,7 +4,7 @@ import type { RouteOrder } from "../../core/model.ts";
 import type { TaskFailure, TaskKind, TaskResult } from "../../core/task.ts";
 import type { Usage, UsageFlag } from "../../core/money/usage.ts";
 import type { RequestTimeline } from "../../ledger/commands.ts";
-import type { ProviderPlace } from "../../ledger/task-commands.ts";
+import type { ProviderPlace, Share } from "../../ledger/task-commands.ts";
 
 /**
  * Does a task's job. A run calls it once it has claimed the task, and ends the task by the outcome; a rejection fails
@@ -86,6 +86,8 @@ export type TaskOutcome =
       readonly failure: TaskFailure;
       /** Whether the provider may have worked for nothing: the operator's loss. */
       readonly unfinished: boolean;
+      /** The part of it that may be lost; absent: all. */
+      readonly share?: Share;
     }
   /** It was stopped to go on elsewhere or later: the task stays as it is. */
   | { readonly kind: "released" };

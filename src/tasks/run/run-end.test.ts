@@ -62,6 +62,14 @@ describe("how a run ends", () => {
     });
   }
 
+  test("the part that a job says is lost stays, also at the deadline", () => {
+    const lost = { ...FAILED, unfinished: true, share: { parts: 1, of: 3 } };
+    for (const stopped of ["deadline", undefined] as const)
+      expect(
+        runEnd({ outcome: lost }, { stopped, mayBeBegun: true, timeoutSec: 60, timeline: undefined }),
+      ).toMatchObject({ unfinished: true, share: { parts: 1, of: 3 } });
+  });
+
   test("nothing is lost where no provider was sent the task", () => {
     for (const stopped of ["deadline", "client_gone", undefined] as const)
       expect(

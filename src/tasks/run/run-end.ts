@@ -1,7 +1,9 @@
+import { present } from "../../core/json/json-value.ts";
 import type { MicroCredits } from "../../core/money/credits.ts";
 import type { Usage } from "../../core/money/usage.ts";
 import type { TaskFailure, TaskKind } from "../../core/task.ts";
 import type { Attempt, RequestTimeline } from "../../ledger/commands.ts";
+import type { Share } from "../../ledger/task-commands.ts";
 import type { TaskOutcome, TaskStop } from "./job.ts";
 
 /** The outcome of a job's promise. */
@@ -24,6 +26,7 @@ export interface RunFailure {
   readonly failure: TaskFailure;
   /** Whether the provider may have worked for nothing. */
   readonly unfinished: boolean;
+  readonly share?: Share;
   readonly timeline: RequestTimeline | undefined;
 }
 
@@ -77,6 +80,7 @@ export function timedOut({ mayBeBegun, timeoutSec, timeline }: RunFacts, outcome
     kind: "failed",
     failure: { type: "timeout_error", message: timeoutMessage(timeoutSec) },
     unfinished: outcome?.kind === "failed" ? outcome.unfinished : mayBeBegun,
+    ...(outcome?.kind === "failed" ? present({ share: outcome.share }) : {}),
     timeline,
   };
 }

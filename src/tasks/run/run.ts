@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../core/time/clock.ts";
 import type { Failpoint } from "../../core/failpoint.ts";
+import { present } from "../../core/json/json-value.ts";
 import { describeError, type Log, type LogFields } from "../../core/log/log.ts";
 import { mayBeBegun } from "../../core/task.ts";
 import type { Engine as StoreEngine } from "../../db/engine.ts";
@@ -286,7 +287,7 @@ class OneRun implements Run {
     return "completed";
   }
 
-  async #fail({ failure, unfinished, timeline }: RunFailure): Promise<RunEnd["kind"]> {
+  async #fail({ failure, unfinished, share, timeline }: RunFailure): Promise<RunEnd["kind"]> {
     this.#parts.failpoint("task.before_fail");
     const answer = await this.#writer.submit({
       kind: "fail",
@@ -294,7 +295,7 @@ class OneRun implements Run {
       type: failure.type,
       message: failure.message,
       unfinished,
-      ...(timeline === undefined ? {} : { timeline }),
+      ...present({ share, timeline }),
     });
     if (answer?.ok !== true) return this.#lost();
     this.#tellEnd("failed", timeline);

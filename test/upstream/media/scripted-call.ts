@@ -13,13 +13,17 @@ export interface Said {
 export interface ScriptedCall {
   readonly call: MediaCall;
   readonly sent: readonly MediaHttpRequest[];
+  /** What was said of parts that may have begun. */
+  readonly begun: readonly number[];
 }
 
 /** A call for a model by its name upstream. The last answer is given again. */
 export function scriptedCall(upstreamId: string, answers: readonly (Said | Error)[]): ScriptedCall {
   const sent: MediaHttpRequest[] = [];
+  const begun: number[] = [];
   return {
     sent,
+    begun,
     call: {
       upstreamId,
       model: "test/model",
@@ -33,6 +37,7 @@ export function scriptedCall(upstreamId: string, answers: readonly (Said | Error
         if (said instanceof Error) throw said;
         return answerOf(said);
       },
+      noteBegun: (parts) => void begun.push(parts),
       load: async (input) => ({
         mediaType: "image/png",
         bytes: new TextEncoder().encode(`bytes of ${input}`),

@@ -12,6 +12,7 @@ import {
   type Job,
   type JobEnd,
   noteStatus,
+  partsOf,
   passStop,
   pause,
   tell,
@@ -40,7 +41,7 @@ export async function attemptUntilTaken(job: Job): Promise<Working | JobEnd> {
   const { progress } = job;
   const turns = createTurns(job);
   for (;;) {
-    if (progress.mayBeAtWork) {
+    if (progress.begun > 0) {
       const name = await lookUp(job);
       if (name !== undefined) return { state: "working", job: name, pollAfterMs: 0 };
     }
@@ -79,7 +80,7 @@ async function lookUp(job: Job): Promise<string | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {
       const name = await adapter.find(callForPoll(job));
-      if (name === undefined) progress.mayBeAtWork = false;
+      if (name === undefined) progress.begun = 0;
       return name;
     } catch (error) {
       passStop(job, error);
@@ -104,7 +105,7 @@ type Attempted =
 /** Sends the task to the route's provider, after writing down the attempt, and writes down where it surely began no job. */
 async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
   const { run, progress, parts } = job;
-  const wasInDoubt = progress.mayBeAtWork;
+  const { begun: begunBefore } = progress;
   const { provider } = route.route;
   const begun = await run.beginAttempt({ provider, providerLimit: parts.limitOf(route.provider) });
   if (begun === "full") {
@@ -113,13 +114,15 @@ async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
   }
   job.at = route;
   progress.attempts += 1;
-  progress.mayBeAtWork = true;
+  const all = partsOf(job.payload);
+  progress.begun = all;
   job.sentMs = parts.clock.steadyMs();
   const sent = await send(job, place);
   parts.failpoint("task.sent");
   const isRefused = sent.kind === "busy" || sent.kind === "out";
-  // An earlier attempt may still be at work.
-  if (isRefused || (sent.kind === "over" && !sent.mayBeAtWork)) progress.mayBeAtWork = wasInDoubt;
+  const isInVain = isRefused || (sent.kind === "over" && !sent.mayBeAtWork);
+  // Earlier attempts may still be at work, and each may have begun other parts.
+  progress.begun = Math.min(all, begunBefore + (isInVain ? 0 : (job.answers.begun ?? all)));
   if (sent.kind === "busy") tell(job, "warn", "the provider takes no work now", sent.error);
   if (isRefused) {
     progress.refusals += 1;

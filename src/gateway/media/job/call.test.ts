@@ -54,6 +54,7 @@ function open(clientHeaders: Readonly<Record<string, string>> = {}, account?: By
       limits: { clock, connectMs: 5_000, writeMs: 60_000 },
       onAnswer: (status) => void statuses.push(status),
       onBreak() {},
+      onBegun() {},
     },
     { reference: "img_1.2", limitMs: 30_000, signal: stopping.signal },
   );

@@ -38,6 +38,8 @@ export interface MediaCallParts {
   readonly onAnswer: (status: number) => void;
   /** Receives why a request has no whole answer, and the status of the head, where that had come. */
   readonly onBreak: (error: unknown, status: number | null) => void;
+  /** See `MediaCall`. */
+  readonly onBegun: (parts: number) => void;
 }
 
 /** Options that differ from call to call. */
@@ -63,6 +65,7 @@ export function openMediaCall(parts: MediaCallParts, terms: CallTerms): MediaCal
     signal,
     send: (request) => send(parts, terms, { ...request, headers: { ...told, ...request.headers } }),
     load: (input, kind) => parts.load(input, kind, signal),
+    noteBegun: (begun) => parts.onBegun(begun),
   };
 }
 

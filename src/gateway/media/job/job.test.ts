@@ -848,3 +848,77 @@ describe("a task that nobody can do any more", () => {
     });
   }
 });
+
+describe("of four images by as many calls the parts that may have begun are told", () => {
+  const request = { ...IMAGE, n: 4 };
+  const share = (parts: number) => ({ parts, of: 4 });
+  const cases: readonly {
+    readonly name: string;
+    readonly script: MakerScript;
+    readonly isSecondRun?: true;
+    readonly lost: { readonly parts: number; readonly of: number } | "all" | "nothing";
+  }[] = [
+    {
+      name: "one beside a refusal that ends the task",
+      script: { create: [refused("moderation", { mayBeBegun: true })], begun: [1] },
+      lost: share(1),
+    },
+    {
+      name: "the sum of two attempts in doubt",
+      script: { create: [upstream("ECONNRESET"), refused("unclear")], begun: [1, 2] },
+      lost: share(3),
+    },
+    {
+      name: "all, where two attempts may have begun more than there are",
+      script: { create: [upstream("ECONNRESET"), refused("unclear")], begun: [2, 3] },
+      lost: "all",
+    },
+    {
+      name: "those of the attempt before one that was surely refused",
+      script: { create: [refused("unclear"), refused("moderation")], begun: [1, undefined] },
+      lost: share(1),
+    },
+    {
+      name: "one of a call that was silent",
+      script: { create: [silent], begun: [1] },
+      lost: share(1),
+    },
+    {
+      name: "all, where a provider tells no parts apart",
+      script: { create: [silent] },
+      lost: "all",
+    },
+    {
+      name: "all, where an earlier run left an attempt in doubt",
+      script: { create: [refused("unclear")], begun: [1] },
+      isSecondRun: true,
+      lost: "all",
+    },
+    {
+      name: "those that were made and cannot be stored",
+      script: { create: [done([{ base64: "AAAA" }])], begun: [2] },
+      lost: share(2),
+    },
+    {
+      name: "those of jobs that nobody knows any more",
+      script: { create: [working()], poll: [unknownJob], begun: [3] },
+      lost: share(3),
+    },
+    {
+      name: "none, where all were refused",
+      script: { create: [refused("moderation")] },
+      lost: "nothing",
+    },
+  ];
+  for (const { name, script, isSecondRun, lost } of cases)
+    test(name, async () => {
+      const { run, outcome } = scene(script, { request });
+      if (isSecondRun === true) await run.beginAttempt();
+      const end = await outcome(isSecondRun === true ? run.next() : run);
+      if (end.kind !== "failed") throw new Error(end.kind);
+      expect([end.unfinished, end.share]).toEqual([
+        lost !== "nothing",
+        typeof lost === "string" ? undefined : lost,
+      ]);
+    });
+});

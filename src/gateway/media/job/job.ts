@@ -1,3 +1,4 @@
+import { present } from "../../../core/json/json-value.ts";
 import { wait } from "../../../core/time/clock.ts";
 import { mayBeBegun, type TaskFailure } from "../../../core/task.ts";
 import type { RequestTimeline } from "../../../ledger/commands.ts";
@@ -13,6 +14,7 @@ import {
   lateSignal,
   type MediaJobParts,
   openJob,
+  partsOf,
   tell,
 } from "./open-job.ts";
 import { countOf, keepOutputs } from "./outputs.ts";
@@ -87,7 +89,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const files = await keepOutputs(outputParts, outputs);
   if (files.length === 0) {
     // The provider has worked, and counts its work.
-    job.progress.mayBeAtWork = true;
+    job.progress.begun ||= partsOf(payload);
     return failed(job, noResult(run.kind));
   }
   const delivery = {
@@ -118,7 +120,10 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
 }
 
 function failed(job: Job, failure: TaskFailure): TaskOutcome {
-  return { kind: "failed", failure, unfinished: job.progress.mayBeAtWork };
+  const { begun } = job.progress;
+  const of = partsOf(job.payload);
+  const share = begun > 0 && begun < of ? { parts: begun, of } : undefined;
+  return { kind: "failed", failure, unfinished: begun > 0, ...present({ share }) };
 }
 
 /** How a run ends that was stopped, or that met an unexpected error. */

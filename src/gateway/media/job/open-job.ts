@@ -77,6 +77,8 @@ export interface AttemptAnswers {
   readonly statuses: number[];
   /** Of a call without a whole answer, by its error: null where no head had come. */
   readonly ofBroken: Map<unknown, number | null>;
+  /** Parts of the task that its calls have begun, or may have; absent: nobody tells them apart. */
+  begun?: number;
 }
 
 /** The progress of a job; read when the run ends. */
@@ -86,8 +88,8 @@ export interface JobProgress {
   attempts: number;
   /** and how often of these the provider surely did not take it. */
   refusals: number;
-  /** Whether the provider has the job, or may have it. */
-  mayBeAtWork: boolean;
+  /** How many of the task's parts a provider has begun, or may have: of images as many as were asked for. */
+  begun: number;
 }
 
 /** How the job at the provider ended. */
@@ -129,7 +131,8 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
     job,
     attempts: run.attempts,
     refusals: run.refusals,
-    mayBeAtWork: mayBeBegun(run) || job !== null,
+    // What earlier runs knew of parts is not written down.
+    begun: mayBeBegun(run) || job !== null ? partsOf(payload) : 0,
   };
   const memory = parts.memory.open();
   return {
@@ -148,6 +151,11 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
     firstByteAtMs: null,
     sentMs: undefined,
   };
+}
+
+/** The parts that a task has: a provider may be sent each by itself. */
+export function partsOf({ request }: MediaPayload): number {
+  return request.kind === "image" ? request.n : 1;
 }
 
 /** Opens the call of an attempt. It holds its inputs until it has ended, and the request's row names it. */
@@ -174,6 +182,7 @@ export function callForAttempt(job: Job): MediaCall {
       job.attempts[place] = { ...sent, status };
     },
     onBreak: (error, status) => void answers.ofBroken.set(error, status),
+    onBegun: (parts) => void (answers.begun = parts),
   });
 }
 
@@ -186,7 +195,7 @@ export function noteStatus({ attempts }: Job, status: number | null): void {
 /** Opens any other call about the last attempt. */
 export function callForPoll(job: Job, terms: { limitMs?: number; signal?: AbortSignal } = {}): MediaCall {
   const { limitMs = POLL_MS, signal = job.run.signal } = terms;
-  return openCall(job, { limitMs, signal, inputs: job.memory, onAnswer() {}, onBreak() {} });
+  return openCall(job, { limitMs, signal, inputs: job.memory, onAnswer() {}, onBreak() {}, onBegun() {} });
 }
 
 interface CallTerms {
@@ -195,9 +204,10 @@ interface CallTerms {
   readonly inputs: ByteAccount;
   readonly onAnswer: (status: number) => void;
   readonly onBreak: (error: unknown, status: number | null) => void;
+  readonly onBegun: (parts: number) => void;
 }
 
-function openCall(job: Job, { limitMs, signal, inputs, onAnswer, onBreak }: CallTerms): MediaCall {
+function openCall(job: Job, { limitMs, signal, inputs, onAnswer, onBreak, onBegun }: CallTerms): MediaCall {
   const { parts, run, payload, memory, texts, progress } = job;
   const { provider, upstreamId } = job.at;
   const { clock, fetch } = parts;
@@ -218,6 +228,7 @@ function openCall(job: Job, { limitMs, signal, inputs, onAnswer, onBreak }: Call
         onAnswer(status);
       },
       onBreak,
+      onBegun,
     },
     { reference: `${run.id}.${progress.attempts}`, limitMs, signal },
   );

@@ -7,6 +7,7 @@ import {
   codeOf,
   type Job,
   type JobEnd,
+  partsOf,
   passStop,
   pause,
   tell,
@@ -23,7 +24,7 @@ const MOST_LOCKED_OUT = 5;
 /** Makes the provider's name for the job durable. */
 async function noteName(job: Job, name: string): Promise<void> {
   job.progress.job = name;
-  job.progress.mayBeAtWork = true;
+  job.progress.begun ||= partsOf(job.payload);
   await job.run.noteJob(jobNote(name, job.at.provider, job.at.key.credential));
 }
 
@@ -46,7 +47,7 @@ export async function pollJob(job: Job, first: string, firstMs = 0): Promise<Job
   if (job.at.adapter.poll === undefined) return { state: "lost_track" };
   const patience: Patience = { unknown: 0, lockedOut: 0, flaps: 0 };
   let name = first;
-  progress.mayBeAtWork = true;
+  progress.begun ||= partsOf(job.payload);
   let pauseMs = firstMs;
   for (let polls = 1; ; polls += 1) {
     await pause(job, pauseMs);
@@ -105,7 +106,7 @@ function endOf(job: Job, step: MediaStep | undefined, patience: Patience): JobEn
       tellOperator(job, codeOf(refusal));
       return patience.lockedOut < MOST_LOCKED_OUT ? undefined : step;
     default:
-      progress.mayBeAtWork = false;
+      progress.begun = 0;
       return step;
   }
 }

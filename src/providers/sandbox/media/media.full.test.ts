@@ -58,6 +58,7 @@ function callOf({ model = QWEN, orders, reference = "img_1.1", signal }: Asking 
     clientHeaders: orders === undefined ? {} : { "x-sandbox": orders },
     send: () => Promise.reject(new Error("the sandbox calls nobody")),
     load: () => Promise.reject(new Error("the sandbox loads nothing")),
+    noteBegun: () => {},
     signal: signal ?? new AbortController().signal,
   };
 }

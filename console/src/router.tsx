@@ -23,7 +23,7 @@ import { MODEL_SEARCH, MODELS_SEARCH } from "./screens/models/search.ts";
 import { readMedia } from "./screens/playground/media-search.ts";
 import { PLAYGROUND_SEARCH } from "./screens/playground/search.ts";
 import { overviewQueries } from "./screens/overview/reads.ts";
-import { paidPages } from "./screens/requests/reads.ts";
+import { paidPages, requestQuery } from "./screens/requests/reads.ts";
 import { SignIn } from "./screens/sign-in.tsx";
 import { taskPages } from "./screens/tasks/reads.ts";
 import { readWelcome } from "./screens/welcome/search.ts";
@@ -145,6 +145,8 @@ const requests = createRoute({
 const request = createRoute({
   getParentRoute: () => root,
   path: "/requests/$id",
+  // A pointer that moves over a list would read each of its requests.
+  loader: ({ cause, params }) => readAhead(cause === "preload" ? [] : [requestQuery(params.id)]),
   component: pageOf(() => import("./screens/requests/request.tsx"), "RequestPage"),
 });
 

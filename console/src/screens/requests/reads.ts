@@ -1,9 +1,11 @@
+import { type QueryClient, queryOptions } from "@tanstack/solid-query";
 import { read } from "../../api/client.ts";
+import { sessionQuery } from "../../api/session.ts";
 import type { REQUESTS_SEARCH, Search } from "../../lists/search.ts";
 import { filterOf, timedPages } from "../../lists/timed-pages.ts";
-import type { PagesOptions } from "../../lists/use-pages.ts";
+import type { ListPage, PagesOptions } from "../../lists/use-pages.ts";
 import type { RangeSearch } from "../../shell/range.ts";
-import { LISTED, type RefusalRow, type RequestRow } from "./types.ts";
+import { LISTED, type RefusalRow, type RequestDetail, type RequestRow } from "./types.ts";
 
 type RequestsSearch = Search<(typeof REQUESTS_SEARCH)[number]>;
 
@@ -23,4 +25,41 @@ export function refusedPages(search: RequestsSearch, time: RangeSearch): PagesOp
   return timedPages(["refusals", "list"], filterOf(search, REFUSED_FILTERS), time, (query, signal) =>
     read("/admin/v1/refusals", { query, signal }),
   );
+}
+
+/** What stands behind the id of a request. */
+export type Found =
+  | { readonly kind: "paid"; readonly request: RequestDetail }
+  | { readonly kind: "refused"; readonly refusal: RefusalRow }
+  | { readonly kind: "none" };
+
+/** The request of that id: one that was paid for, or one that was refused at once. */
+export function requestQuery(id: string) {
+  return queryOptions({
+    queryKey: ["requests", "one", id],
+    queryFn: ({ client, signal }): Promise<Found> =>
+      isListed(client, id) ? readPaid(id, signal) : find(client, id, signal),
+  });
+}
+
+/** Whether a list that was read before has the request. Who comes from there need not wait for a search as well. */
+function isListed(queries: QueryClient, id: string): boolean {
+  const lists = queries.getQueriesData<{ readonly pages: readonly ListPage<RequestRow>[] }>({
+    queryKey: LISTED,
+  });
+  return lists.some(([, list]) => list?.pages.some(({ data }) => data.some((row) => row.id === id)));
+}
+
+async function readPaid(id: string, signal: AbortSignal): Promise<Found> {
+  return { kind: "paid", request: await read("/admin/v1/requests/{id}", { path: { id }, signal }) };
+}
+
+async function find(queries: QueryClient, id: string, signal: AbortSignal): Promise<Found> {
+  const query = { id, limit: 1 };
+  // The list tells without a 404 whether it was paid for.
+  const paid = await read("/admin/v1/requests", { query, signal });
+  if (paid.data.length > 0) return readPaid(id, signal);
+  if (queries.getQueryData(sessionQuery.queryKey)?.role !== "operator") return { kind: "none" };
+  const { data } = await read("/admin/v1/refusals", { query, signal });
+  return data[0] === undefined ? { kind: "none" } : { kind: "refused", refusal: data[0] };
 }

@@ -1,7 +1,5 @@
-import { type QueryClient, useQueryClient } from "@tanstack/solid-query";
 import { Link, useParams } from "@tanstack/solid-router";
 import { For, Match, Show, Switch } from "solid-js";
-import { read } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { Badge } from "../../design/badge.tsx";
 import { Bars } from "../../design/bars.tsx";
@@ -16,7 +14,6 @@ import { credits, dollars, exactCredits, exactPrice } from "../../format/money.t
 import { compact, count, duration, seconds, share } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import { useIsOperator } from "../../lists/names.ts";
-import type { ListPage } from "../../lists/use-pages.ts";
 import { OwnerLink, ShortId, WordBadge } from "../../lists/parts.tsx";
 import {
   attemptWords,
@@ -30,29 +27,18 @@ import {
   wordsOf,
 } from "../../words/words.ts";
 import { Outcome } from "./outcome.tsx";
-import { type ChargeLine, LISTED, type RefusalRow, type RequestDetail, type RequestRow } from "./types.ts";
+import { type Found, requestQuery } from "./reads.ts";
+import type { ChargeLine, RefusalRow, RequestDetail } from "./types.ts";
 import { attemptMs } from "./phases.ts";
 import styles from "./requests.module.css";
 import { Timeline } from "./timeline.tsx";
 import { pieces, tokenBuckets, tokensIn, tokensOut } from "./usage.ts";
 
-type Found =
-  | { readonly kind: "paid"; readonly request: RequestDetail }
-  | { readonly kind: "refused"; readonly refusal: RefusalRow }
-  | { readonly kind: "none" };
-
 /** What happened to this one? */
 export function RequestPage() {
   const params = useParams({ from: "/requests/$id" });
   const isOperator = useIsOperator();
-  const queries = useQueryClient();
-  const found = useQuery(() => ({
-    queryKey: ["requests", "one", params().id],
-    queryFn: ({ signal }: { signal: AbortSignal }) =>
-      isListed(queries, params().id)
-        ? readPaid(params().id, signal)
-        : find(params().id, isOperator(), signal),
-  }));
+  const found = useQuery(() => requestQuery(params().id));
   return (
     <Page
       title="Request"
@@ -94,29 +80,6 @@ const REFUSED = { name: "Refused", tone: "bad", says: "It was refused before any
 
 const paidOf = (found: Found) => (found.kind === "paid" ? found.request : undefined);
 const refusedOf = (found: Found) => (found.kind === "refused" ? found.refusal : undefined);
-
-/** Whether a list that was read before has the request. Who comes from there need not wait for a search as well. */
-function isListed(queries: QueryClient, id: string): boolean {
-  const lists = queries.getQueriesData<{ readonly pages: readonly ListPage<RequestRow>[] }>({
-    queryKey: LISTED,
-  });
-  return lists.some(([, list]) => list?.pages.some(({ data }) => data.some((row) => row.id === id)));
-}
-
-async function readPaid(id: string, signal: AbortSignal): Promise<Found> {
-  return { kind: "paid", request: await read("/admin/v1/requests/{id}", { path: { id }, signal }) };
-}
-
-/** The request of that id: one that was paid for, or one that was refused at once. */
-async function find(id: string, isOperator: boolean, signal: AbortSignal): Promise<Found> {
-  const query = { id, limit: 1 };
-  // The list tells without a 404 whether it was paid for.
-  const paid = await read("/admin/v1/requests", { query, signal });
-  if (paid.data.length > 0) return readPaid(id, signal);
-  if (!isOperator) return { kind: "none" };
-  const { data } = await read("/admin/v1/refusals", { query, signal });
-  return data[0] === undefined ? { kind: "none" } : { kind: "refused", refusal: data[0] };
-}
 
 function None(props: { readonly isOperator: boolean; readonly retry: () => void }) {
   return (

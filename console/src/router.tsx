@@ -9,6 +9,7 @@ import {
 import { Match, Switch } from "solid-js";
 import { Offline } from "./api/client.ts";
 import { useQuery } from "./api/query.ts";
+import { queries } from "./api/query-client.ts";
 import { readAhead } from "./api/read-ahead.ts";
 import { sessionQuery } from "./api/session.ts";
 import { buttonClass } from "./design/button.tsx";
@@ -74,6 +75,11 @@ function Root() {
   );
 }
 
+/** Whether the session that is known is an operator's. */
+function isOperator(): boolean {
+  return queries.getQueryData(sessionQuery.queryKey)?.role === "operator";
+}
+
 const home = createRoute({ getParentRoute: () => root, path: "/", component: Home });
 
 /** Leads to the first place of who is signed in. */
@@ -94,7 +100,7 @@ const overview = createRoute({
   getParentRoute: () => root,
   path: "/overview",
   loaderDeps: rangeDeps,
-  loader: ({ deps }) => readAhead(overviewQueries(rangeOf(deps, nowSec()), nowSec())),
+  loader: ({ deps }) => readAhead(isOperator() ? overviewQueries(rangeOf(deps, nowSec()), nowSec()) : []),
   component: pageOf(() => import("./screens/overview/overview.tsx"), "Overview"),
 });
 
@@ -137,7 +143,8 @@ const requests = createRoute({
   getParentRoute: () => root,
   path: "/requests",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, REQUESTS_SEARCH),
-  loaderDeps: ({ search }) => search,
+  // Rows are put in order in the page.
+  loaderDeps: ({ search }) => ({ ...search, sort: undefined }),
   loader: ({ deps }) => readAhead(deps.tab === "refused" ? [] : [pagesQuery(paidPages(deps, deps))]),
   component: pageOf(() => import("./screens/requests/requests.tsx"), "Requests"),
 });
@@ -154,7 +161,8 @@ const tasks = createRoute({
   getParentRoute: () => root,
   path: "/tasks",
   validateSearch: (search: Record<string, unknown>) => readSearch(search, TASKS_SEARCH),
-  loaderDeps: ({ search }) => search,
+  // Rows are put in order in the page.
+  loaderDeps: ({ search }) => ({ ...search, sort: undefined }),
   loader: ({ deps }) => readAhead([pagesQuery(taskPages(deps, deps))]),
   component: pageOf(() => import("./screens/tasks/tasks.tsx"), "Tasks"),
 });

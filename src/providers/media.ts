@@ -114,8 +114,9 @@ export interface MediaCall {
    */
   load(input: string, kind: "image" | "audio" | "video"): Promise<LoadedMedia>;
   /**
-   * Of a task that `create` sends in several calls: so many of them, one at least, have begun their part or may have. It
-   * counts where `create` then says, or rejects with an error that says, that the task may have begun.
+   * Of a task that `create` sends as one call for each of its images: so many of them, one at least, have begun or may
+   * have. It counts where `create` then says, or rejects with an error that says, that the task may have begun. Where one
+   * call makes several images `create` does not call it: all of them may have begun.
    */
   noteBegun(parts: number): void;
   readonly signal: AbortSignal;

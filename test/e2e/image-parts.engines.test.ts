@@ -8,7 +8,7 @@ import { redirectTo, resetAt } from "../upstream/faults.ts";
 import { environmentOf } from "../upstream/media/doubles.ts";
 import type { Fault, MediaDouble } from "../upstream/media/media-double.ts";
 import { startWavespeedDouble } from "../upstream/media/wavespeed-double.ts";
-import { ended, qwen, told } from "./media-vendors.ts";
+import { ended, journey, qwen, told } from "./media-vendors.ts";
 import { checkAudit, checkBooks, openBooks } from "./money.ts";
 
 // Images by one call each, of which some may have been made for nothing: what the books note as the operator's loss.
@@ -42,7 +42,12 @@ describeOnEngineOfSuite("three images by three calls", (engine) => {
       settings: JSON.stringify({
         outbound: { allowed_hosts: [new URL(double.files.url).host] },
         tasks: { lease_seconds: 3600 },
-        routing: { breaker_failures: 0, models: { [qwen.model]: { routes: [{ provider: "wavespeed" }] } } },
+        routing: {
+          breaker_failures: 0,
+          models: Object.fromEntries(
+            [qwen, journey].map(({ model }) => [model, { routes: [{ provider: "wavespeed" }] }]),
+          ),
+        },
       }),
     });
   beforeAll(async () => {
@@ -81,6 +86,16 @@ describeOnEngineOfSuite("three images by three calls", (engine) => {
       const after = await losses();
       expect(after.slice(before.length)).toEqual(lost === 0 ? [] : [[lost, lost]]);
     });
+
+  test("one call that may have begun four images: a loss of all four", async () => {
+    double.reset();
+    const made = await ended(gateway, journey);
+    expect(made).toMatchObject({ status: "completed" });
+    double.fault("images", redirect);
+    const before = await losses();
+    expect(told(await ended(gateway, journey))).toStartWith("failed");
+    expect((await losses()).slice(before.length)).toEqual([[made.credit, made.credit]]);
+  });
 
   test("the books are right, and stay so after a restart", async () => {
     const before = await losses();

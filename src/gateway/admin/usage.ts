@@ -11,7 +11,7 @@ import { type Figure, FIGURES, measuresOf } from "./usage-text.ts";
 export { GROUPINGS, USAGE_INTERVALS } from "../../ledger/usage/read-usage.ts";
 export { type Figure, FIGURES } from "./usage-text.ts";
 
-/** What is told where nobody says what. */
+/** Those of a query that names none. */
 const USUAL_FIGURES = FIGURES.filter((name) => name !== "latency_spread");
 
 /** Which usage is asked for; absent ends of time are a day ago and now. */

@@ -192,7 +192,7 @@ class RelayedStream implements StreamAnswer, Watched {
     const { stream } = this;
     while (this.#hasMore && !stream.hasContent) {
       const out = this.#take(await this.#read());
-      // Nobody takes it any more.
+      // The client has gone.
       if (this.#ended) throw new ClientGone();
       if (out !== undefined) this.#held.add(out, stream.hasContent);
       if (stream.failure !== undefined) throw stream.failure;

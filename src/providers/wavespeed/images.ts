@@ -16,7 +16,8 @@ export const wavespeedImages: MediaAdapter<ImageRequest> = {
     const isOfGpt = isGpt(call.upstreamId);
     const requests = request.midjourney === undefined ? oneImageEach(request) : [request];
     const end = await sendEach(requests, call, (one) => createPrediction(bodyOf(one, isOfGpt), call));
-    noteBegun(end, call);
+    // Midjourney makes all images of a request in one prediction.
+    if (request.midjourney === undefined) noteBegun(end, call);
     const begun = end.steps.flatMap((step) => (step.state === "working" ? [step.job] : []));
     // What has begun is followed; only where nothing has, it matters how the others went.
     return begun.length > 0 ? { state: "working", job: begun.join(",") } : refusedTogether(end);
@@ -72,7 +73,7 @@ function shapeOf({ width, height }: PixelSize): JsonObject | undefined {
 
 /** Whether it is the work that came to nothing; a question that did is asked again. */
 function isOfWork({ reason }: MediaRefusal): boolean {
-  return reason !== "busy" && reason !== "unclear" && reason !== "operator_fault";
+  return !["busy", "beyond_limit", "unclear", "operator_fault"].includes(reason);
 }
 
 function bodyOf(request: ImageRequest, isOfGpt: boolean): JsonObject {

@@ -42,7 +42,7 @@ export function requestQuery(id: string) {
   });
 }
 
-/** Whether a list that was read before has the request. Who comes from there need not wait for a search as well. */
+/** Whether a list that was read before has the request. A reader who comes from there skips the search. */
 function isListed(queries: QueryClient, id: string): boolean {
   const lists = queries.getQueriesData<{ readonly pages: readonly ListPage<RequestRow>[] }>({
     queryKey: LISTED,

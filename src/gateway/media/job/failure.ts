@@ -34,7 +34,7 @@ export function noResult(kind: TaskKind): TaskFailure {
 }
 
 const BEYOND_LIMIT =
-  "This request alone is larger than the provider takes from this gateway in a minute, so waiting does not help: ask for less at once.";
+  "This request alone is larger than the provider takes from this gateway in a minute, so waiting does not help. Ask for fewer or smaller outputs in one request.";
 
 const CLIENT_FAULTS = {
   moderation: "content_moderation",

@@ -77,7 +77,7 @@ export interface AttemptAnswers {
   readonly statuses: number[];
   /** Of a call without a whole answer, by its error: null where no head had come. */
   readonly ofBroken: Map<unknown, number | null>;
-  /** Parts of the task that its calls have begun, or may have; absent: nobody tells them apart. */
+  /** Parts of the task that its calls have begun, or may have; absent: the adapter does not count them. */
   begun?: number;
 }
 

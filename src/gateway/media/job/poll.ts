@@ -97,6 +97,7 @@ function endOf(job: Job, step: MediaStep | undefined, patience: Patience): JobEn
   const { refusal } = step;
   switch (refusal.reason) {
     case "busy":
+    case "beyond_limit":
     case "unclear":
       patience.flaps += 1;
       tell(job, "warn", "the job could not be asked after", codeOf(refusal));

@@ -1,3 +1,4 @@
+import { forgetCodecLocation } from "./codec-globals.ts";
 import { decodePng } from "./decode-png.ts";
 import type { Pixels } from "./pixels.ts";
 
@@ -20,12 +21,14 @@ const QUIET = { print() {}, printErr() {} };
 const jpeg = once(async () => {
   const { default: decodeJpeg, init } = await import("@jsquash/jpeg/decode.js");
   await init(QUIET);
+  forgetCodecLocation();
   return decodeJpeg;
 });
 
 const webp = once(async () => {
   const { default: decodeWebp, init } = await import("@jsquash/webp/decode.js");
   await init(QUIET);
+  forgetCodecLocation();
   return decodeWebp;
 });
 

@@ -1,12 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import { crc32, deflateSync } from "node:zlib";
+import { encodeJpeg, encodeWebp } from "../../../../test/images/encoders.ts";
 import { runsOf } from "../../../../test/runs.ts";
 import type { ImageOrder } from "../media/image-order.ts";
 import { decodePng } from "../../../runtime/images/decode-png.ts";
 import type { Pixels } from "../../../runtime/images/pixels.ts";
 import * as fc from "fast-check";
-import { default as encodeJpeg } from "@jsquash/jpeg/encode.js";
-import { default as encodeWebp } from "@jsquash/webp/encode.js";
 import { encodePng } from "../../../runtime/images/encode-png.ts";
 import { makeImage } from "./poster.ts";
 import { render, words } from "./renderer.ts";

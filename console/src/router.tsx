@@ -11,7 +11,7 @@ import { Offline } from "./api/client.ts";
 import { useQuery } from "./api/query.ts";
 import { queries } from "./api/query-client.ts";
 import { readAhead } from "./api/read-ahead.ts";
-import { sessionQuery } from "./api/session.ts";
+import { isOperatorIn, sessionQuery } from "./api/session.ts";
 import { buttonClass } from "./design/button.tsx";
 import { Page } from "./design/layout.tsx";
 import { nowSec } from "./design/now.ts";
@@ -75,11 +75,6 @@ function Root() {
   );
 }
 
-/** Whether the session that is known is an operator's. */
-function isOperator(): boolean {
-  return queries.getQueryData(sessionQuery.queryKey)?.role === "operator";
-}
-
 const home = createRoute({ getParentRoute: () => root, path: "/", component: Home });
 
 /** Leads to the first place of who is signed in. */
@@ -100,7 +95,8 @@ const overview = createRoute({
   getParentRoute: () => root,
   path: "/overview",
   loaderDeps: rangeDeps,
-  loader: ({ deps }) => readAhead(isOperator() ? overviewQueries(rangeOf(deps, nowSec()), nowSec()) : []),
+  loader: ({ deps }) =>
+    readAhead(isOperatorIn(queries) ? overviewQueries(rangeOf(deps, nowSec()), nowSec()) : []),
   component: pageOf(() => import("./screens/overview/overview.tsx"), "Overview"),
 });
 

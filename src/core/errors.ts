@@ -37,7 +37,7 @@ export interface ErrorDetails {
   readonly retryAfterSec?: number;
   /** Headers of the answer, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the client is told in the `warning` header, as in that of a good answer: a sentence each. */
+  /** Sentences that the gateway tells the client in the `warning` header, as it does with a good answer. */
   readonly warnings?: readonly string[];
   /** Only the operator can mend it: a credential, a balance, a model that is gone. The client learns nothing of it. */
   readonly operatorFault?: boolean;

@@ -52,11 +52,11 @@ export async function createEach(
 
 /** Tells the task how many of its parts have begun, or may have. */
 export function noteBegun({ steps, broken }: EachEnd, call: Pick<MediaCall, "noteBegun">): void {
-  const parts = steps.filter(hasMaybeBegun).length + broken.filter(mayHaveBegun).length;
+  const parts = steps.filter(mayBeAtWork).length + broken.filter(mayHaveBegun).length;
   if (parts > 0) call.noteBegun(parts);
 }
 
-function hasMaybeBegun(step: MediaStep): boolean {
+function mayBeAtWork(step: MediaStep): boolean {
   if (step.state !== "refused") return true;
   const { reason, status = 0, mayBeBegun = false } = step.refusal;
   return mayBeBegun || reason === "unclear" || isRedirect(status);

@@ -7904,7 +7904,7 @@ export interface operations {
                         /** @description The sandbox serves models */
                         sandbox: boolean;
                         public_url: string;
-                        /** @description The model that a first call names; the first that the session may use where it may not use this one */
+                        /** @description The model that a first call names, where the session may use it */
                         example_model: string;
                     };
                 };
@@ -8012,7 +8012,7 @@ export interface operations {
                         /** @description The sandbox serves models */
                         sandbox: boolean;
                         public_url: string;
-                        /** @description The model that a first call names; the first that the session may use where it may not use this one */
+                        /** @description The model that a first call names, where the session may use it */
                         example_model: string;
                     };
                 };

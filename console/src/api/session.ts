@@ -43,6 +43,11 @@ export const sessionQuery = queryOptions({
   },
 });
 
+/** Whether an operator is known to be signed in. */
+export function isOperatorIn(queries: QueryClient): boolean {
+  return queries.getQueryData(sessionQuery.queryKey)?.role === "operator";
+}
+
 /** Signs in with the admin token or an API key. */
 export async function signIn(queries: QueryClient, credential: string): Promise<Session> {
   const session = kept(await change("post", "/console/api/session", { body: { credential } }));

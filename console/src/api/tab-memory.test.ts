@@ -69,7 +69,7 @@ test("what is too large is not kept, and what was there before does not come bac
   expect(keptInTab("talk", "s", storage)).toBeUndefined();
 });
 
-test("an entry that nobody here wrote is nothing, and goes", () => {
+test("an entry that `keepInTab` did not write counts as none, and is deleted", () => {
   for (const entry of ["", "{", "null", "1", '"text"', "[]", "{}", '{"session":1,"value":2}']) {
     const storage = storageOf();
     keepInTab("talk", "mine", "said", storage);

@@ -45,7 +45,7 @@ export function coloursOf(
       kept.delete(oldest[0]);
       return oldest[1];
     }
-    // The plain tones come first, and those that no other name of the chart is a tone of.
+    // A new name takes a plain tone before another, and first one whose hue no other name of the chart has.
     const given = new Set(kept.values());
     const hues = new Set([...drawn.values()].map((other) => (kept.get(other) ?? Number.NaN) % MOST_SERIES));
     const free = Array.from({ length: most }, (_, at) => toneOf(hash, at)).filter((each) => !given.has(each));

@@ -60,7 +60,7 @@ export function DataTable<Row>(props: TableProps<Row>) {
 function Grid<Row>(props: TableProps<Row>) {
   // A list that a page derives has new rows at each call, and none of them would be drawn already.
   const rows = createMemo(() => props.rows);
-  // Neither are columns that it derives those that are shown already.
+  // A page may derive its columns anew at each call, too.
   const columns = createMemo(() => props.columns);
   const { shown, folded, isTight, hold } = useFolding(columns, rows, () => props.ordering?.by);
   const widest = createMemo(() => {

@@ -1,14 +1,8 @@
 import { type RangeSearch, rangeOf } from "../shell/range.ts";
-import type { Search } from "./search.ts";
 import { type ListPage, PAGE_SIZE, type PagesOptions } from "./use-pages.ts";
 
 /** The filters of a list. An address may have any text there: the API refuses what it does not know. */
 type Filter = Readonly<Record<string, string | undefined>>;
-
-/** The part of an address that filters a list: these of its members. */
-export function filterOf<Name extends string>(search: Search<Name>, names: readonly Name[]): Filter {
-  return Object.fromEntries(names.map((name) => [name, search[name]]));
-}
 
 /** What every list of the API takes; its filters stand beside it. */
 interface PageQuery {

@@ -29,7 +29,7 @@ describe("a provider's wish for a pause", () => {
       expect(readRetryAfter(value, NOW_SEC)).toBe(seconds);
     });
 
-  // A pause of a second that nobody has asked for would keep the pauses after failures from growing.
+  // Where a provider asks for none, one of a second would keep the gateway's own pauses from growing.
   for (const value of [
     "",
     " ",

@@ -39,7 +39,7 @@ export function measuresOf(figures: readonly Figure[]): readonly Measure[] {
 }
 
 /** Which usage is asked for, and how it is shown. */
-export interface ShownUsage extends UsageQuery {
+export interface ShownUsage extends Omit<UsageQuery, "measures"> {
   readonly figures: readonly Figure[];
   /** What the operator owes providers is told as nothing. */
   readonly hidesCost: boolean;

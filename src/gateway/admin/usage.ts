@@ -6,7 +6,7 @@ import type { StoreReader } from "../store-read.ts";
 import { checkFilters, type FilterParts, type Named } from "./filters.ts";
 import type { AdminThread } from "./thread/admin-thread.ts";
 import type { TimeRange } from "./time-range.ts";
-import { type Figure, FIGURES, measuresOf } from "./usage-text.ts";
+import { type Figure, FIGURES } from "./usage-text.ts";
 
 export { GROUPINGS, USAGE_INTERVALS } from "../../ledger/usage/read-usage.ts";
 export { type Figure, FIGURES } from "./usage-text.ts";
@@ -71,7 +71,6 @@ export async function usageOf(parts: UsageParts, request: UsageRequest): Promise
         groupBy,
         ...(top === undefined ? {} : { top }),
         figures,
-        measures: measuresOf(figures),
         hidesCost,
         filter: {
           ...names,

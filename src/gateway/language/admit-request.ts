@@ -25,7 +25,7 @@ export interface Admitted {
   /** Aimed at the first way of the first leg, and written for it. */
   readonly request: ReadRequest;
   readonly legs: readonly [Leg, ...Leg[]];
-  /** Of models that cannot serve it: what the client is told, also where the request fails. */
+  /** Why models that were named cannot serve it: the gateway warns the client of each, also where the request fails. */
   readonly left: readonly string[];
   /** See `Choice`. */
   readonly stickyKey: number | undefined;
@@ -33,7 +33,7 @@ export interface Admitted {
   readonly limited: KeyPass | undefined;
 }
 
-/** The models that may serve a request, and what is told of those that may not. */
+/** The models that may serve a request, and the warnings of those that may not. */
 type Legs = Pick<Admitted, "legs" | "left">;
 
 /** A request that is being admitted. */

@@ -179,7 +179,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
       if (next !== undefined) this.#parts.services.failpoint("upstream.before_retry");
       return next;
     } catch (ending) {
-      // The client is told of another error than this.
+      // The client gets another error than this one, which the log has.
       if (!signal.aborted) noteUpstreamError(this.#parts.record, error);
       throw ending;
     }

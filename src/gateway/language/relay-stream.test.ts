@@ -171,6 +171,7 @@ const QUIET_EVENT = `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, del
 function quietProvider(bytes: number) {
   const { promise: rest, resolve: goOn, reject: breakOff } = Promise.withResolvers<Uint8Array>();
   rest.catch(() => {});
+  const { promise: wentOn, resolve: hasGoneOn } = Promise.withResolvers<void>();
   let left = bytes;
   const body = new ReadableStream<Uint8Array>(
     {
@@ -181,11 +182,12 @@ function quietProvider(bytes: number) {
         }
         controller.enqueue(await rest);
         controller.close();
+        hasGoneOn();
       },
     },
     { highWaterMark: 0 },
   );
-  return { body, goOn, breakOff };
+  return { body, goOn, wentOn, breakOff };
 }
 
 describe("what is held of a stream before its content is counted", () => {
@@ -229,6 +231,7 @@ describe("what is held of a stream before its content is counted", () => {
     expect([memory.taken(), told]).toEqual([0, ["stopped", "left"]]);
     // What comes after it left is not held.
     provider.goOn(chatStream({ words: ["Hello."] }));
+    await provider.wentOn;
     await Bun.sleep(0);
     expect(memory.taken()).toBe(0);
   });

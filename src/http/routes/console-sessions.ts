@@ -32,8 +32,7 @@ const SessionSchema = Type.Object(
     sandbox: Type.Boolean({ description: "The sandbox serves models" }),
     public_url: Type.String(),
     example_model: Type.String({
-      description:
-        "The model that a first call names; the first that the session may use where it may not use this one",
+      description: "The model that a first call names, where the session may use it",
     }),
   },
   { title: "ConsoleSession" },

@@ -204,11 +204,11 @@ export async function sumRollups(
     ...(intervalMs === undefined ? [] : [time]),
     ...by.map((dimension) => sql.ref(COLUMN_OF[dimension])),
   ];
+  // Without groups there would be a row for none, too: `having` leaves it out.
   const { rows } = await sql<SumRow>`select cast(${time} as bigint) as ${sql.id("timeMs")},
     ${sql.join([...names, ...sums, ...durations])} from ${rollupsBy(engine, { grainMs, view, filter })}
     where ${sql.join([...rollupsWhere(grainMs, view, filter), span], sql` and `)}
     ${groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)}`}
-    -- Without groups there would be a row for none, too.
     having count(*) > 0`.execute(database);
   return rows.map(toSum);
 }

@@ -118,7 +118,7 @@ function stepsQuery<const Asked extends Figure>(
   return usageQuery(figures, query, CHART_MS[step]);
 }
 
-/** By what those are told who spend the most. */
+/** What Overview ranks by spend. */
 export type Ranked = "model" | "account" | "key";
 const MOST_RANKED = 5;
 

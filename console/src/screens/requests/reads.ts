@@ -1,8 +1,8 @@
 import { type QueryClient, queryOptions } from "@tanstack/solid-query";
 import { read } from "../../api/client.ts";
-import { sessionQuery } from "../../api/session.ts";
-import type { REQUESTS_SEARCH, Search } from "../../lists/search.ts";
-import { filterOf, timedPages } from "../../lists/timed-pages.ts";
+import { isOperatorIn } from "../../api/session.ts";
+import { readSearch, type REQUESTS_SEARCH, type Search } from "../../lists/search.ts";
+import { timedPages } from "../../lists/timed-pages.ts";
 import type { ListPage, PagesOptions } from "../../lists/use-pages.ts";
 import type { RangeSearch } from "../../shell/range.ts";
 import { LISTED, type RefusalRow, type RequestDetail, type RequestRow } from "./types.ts";
@@ -15,14 +15,14 @@ export const REFUSED_FILTERS = ["id", "model", "status", "code", "account_id", "
 
 /** Paid requests that have ended, newest first. */
 export function paidPages(search: RequestsSearch, time: RangeSearch): PagesOptions<RequestRow> {
-  return timedPages(LISTED, filterOf(search, PAID_FILTERS), time, (query, signal) =>
+  return timedPages(LISTED, readSearch(search, PAID_FILTERS), time, (query, signal) =>
     read("/admin/v1/requests", { query, signal }),
   );
 }
 
 /** Requests that were refused before anything was held for them, newest first. */
 export function refusedPages(search: RequestsSearch, time: RangeSearch): PagesOptions<RefusalRow> {
-  return timedPages(["refusals", "list"], filterOf(search, REFUSED_FILTERS), time, (query, signal) =>
+  return timedPages(["refusals", "list"], readSearch(search, REFUSED_FILTERS), time, (query, signal) =>
     read("/admin/v1/refusals", { query, signal }),
   );
 }
@@ -59,7 +59,7 @@ async function find(queries: QueryClient, id: string, signal: AbortSignal): Prom
   // The list tells without a 404 whether it was paid for.
   const paid = await read("/admin/v1/requests", { query, signal });
   if (paid.data.length > 0) return readPaid(id, signal);
-  if (queries.getQueryData(sessionQuery.queryKey)?.role !== "operator") return { kind: "none" };
+  if (!isOperatorIn(queries)) return { kind: "none" };
   const { data } = await read("/admin/v1/refusals", { query, signal });
   return data[0] === undefined ? { kind: "none" } : { kind: "refused", refusal: data[0] };
 }

@@ -1,6 +1,6 @@
 import { read } from "../../api/client.ts";
-import type { Search, TASKS_SEARCH } from "../../lists/search.ts";
-import { filterOf, timedPages } from "../../lists/timed-pages.ts";
+import { readSearch, type Search, type TASKS_SEARCH } from "../../lists/search.ts";
+import { timedPages } from "../../lists/timed-pages.ts";
 import type { PagesOptions } from "../../lists/use-pages.ts";
 import type { RangeSearch } from "../../shell/range.ts";
 import type { TaskRow } from "./types.ts";
@@ -15,7 +15,7 @@ export function taskPages(
   search: Search<(typeof TASKS_SEARCH)[number]>,
   time: RangeSearch,
 ): PagesOptions<TaskRow> {
-  const filter = filterOf(search, [...TASK_FILTERS, "status"]);
+  const filter = readSearch(search, [...TASK_FILTERS, "status"]);
   const pages = timedPages(["tasks", "list"], filter, time, (query, signal) =>
     read("/admin/v1/tasks", { query, signal }),
   );

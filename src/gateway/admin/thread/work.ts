@@ -10,7 +10,7 @@ import { rollUpRecent } from "../../../ledger/usage/recent.ts";
 import { readUsage } from "../../../ledger/usage/read-usage.ts";
 import { rollUp } from "../../../ledger/usage/roll-up.ts";
 import { readGroupNames } from "../group-names.ts";
-import { usageText } from "../usage-text.ts";
+import { measuresOf, usageText } from "../usage-text.ts";
 import { listText } from "./lists.ts";
 import { type AdminDone, type AdminWork, type ThreadPlace, writeRows } from "./messages.ts";
 
@@ -25,8 +25,9 @@ export function openWork(place: ThreadPlace): (work: AdminWork) => Promise<Admin
       return writeRows(rows as Record<string, unknown>[]);
     }
     if ("usage" in work) {
-      const groups = await readUsage(reads, engine, work.usage);
-      return bytesOf(usageText(work.usage, groups, await readGroupNames(reads, work.usage, groups)));
+      const { usage } = work;
+      const groups = await readUsage(reads, engine, { ...usage, measures: measuresOf(usage.figures) });
+      return bytesOf(usageText(usage, groups, await readGroupNames(reads, usage, groups)));
     }
     if ("list" in work) return bytesOf(await listText({ database: reads, engine }, work));
     const figures = openFigures();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { GatewayError } from "../core/errors.ts";
 import { noteBegun, refusedTogether } from "./create-each.ts";
-import type { MediaRefusal, MediaStep } from "./media.ts";
+import type { BegunParts, MediaRefusal, MediaStep } from "./media.ts";
 
 // Several calls for one task, none of which made anything: what they come to together, in whichever order they ended.
 
@@ -90,10 +90,10 @@ describe("of two calls for one task", () => {
     });
 });
 
-/** How many parts are noted as begun. */
-function begunOf(names: readonly Name[]): number | undefined {
+/** The parts that are noted as begun. */
+function begunOf(names: readonly Name[]): BegunParts | undefined {
   const ends: readonly End[] = names.map((name) => ENDS[name]);
-  let noted: number | undefined;
+  let noted: BegunParts | undefined;
   const end = {
     steps: ends.filter((end): end is MediaStep => !(end instanceof Error)),
     broken: ends.filter((end) => end instanceof Error),
@@ -102,17 +102,20 @@ function begunOf(names: readonly Name[]): number | undefined {
   return noted;
 }
 
-describe("parts that may have begun are counted", () => {
-  const maybe: readonly Name[] = ["redirect", "unclear", "silent", "reset", "made", "begun"];
-  const surelyNot = (Object.keys(ENDS) as Name[]).filter((name) => !maybe.includes(name));
+describe("parts that have begun, or may have, are counted", () => {
+  const surely: readonly Name[] = ["made", "begun"];
+  const maybe: readonly Name[] = ["redirect", "unclear", "silent", "reset"];
+  const not = (Object.keys(ENDS) as Name[]).filter((name) => ![...surely, ...maybe].includes(name));
+  for (const name of surely)
+    test(`${name} has, beside what surely has not`, () =>
+      expect(begunOf([...not, name, name])).toEqual({ surely: 2, maybe: 0 }));
   for (const name of maybe)
-    test(`${name} is one, beside what surely has not`, () => {
-      expect(begunOf([name, ...surelyNot])).toBe(1);
-      expect(begunOf([...surelyNot, name, name])).toBe(2);
-    });
+    test(`${name} may have, beside what surely has not`, () =>
+      expect(begunOf([name, ...not])).toEqual({ surely: 0, maybe: 1 }));
 
-  test("none is noted where nothing has begun", () => expect(begunOf(surelyNot)).toBeUndefined());
-  test("all are, where all may have", () => expect(begunOf(maybe)).toBe(maybe.length));
+  test("none is noted where nothing has begun", () => expect(begunOf(not)).toBeUndefined());
+  test("all are, where all may have", () =>
+    expect(begunOf([...surely, ...maybe])).toEqual({ surely: surely.length, maybe: maybe.length }));
 });
 
 test("of many calls a single one that may have begun counts", () => {

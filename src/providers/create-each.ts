@@ -52,12 +52,13 @@ export async function createEach(
 
 /** Tells the task how many of its parts have begun, or may have. */
 export function noteBegun({ steps, broken }: EachEnd, call: Pick<MediaCall, "noteBegun">): void {
-  const parts = steps.filter(mayBeAtWork).length + broken.filter(mayHaveBegun).length;
-  if (parts > 0) call.noteBegun(parts);
+  const surely = steps.filter(({ state }) => state === "working" || state === "done").length;
+  const maybe = steps.filter(isDoubtful).length + broken.filter(mayHaveBegun).length;
+  if (surely + maybe > 0) call.noteBegun({ surely, maybe });
 }
 
-function mayBeAtWork(step: MediaStep): boolean {
-  if (step.state !== "refused") return true;
+function isDoubtful(step: MediaStep): boolean {
+  if (step.state !== "refused") return step.state === "unknown_job";
   const { reason, status = 0, mayBeBegun = false } = step.refusal;
   return mayBeBegun || reason === "unclear" || isRedirect(status);
 }

@@ -93,6 +93,14 @@ export interface MediaRefusal {
   readonly retryAfterMs?: number;
 }
 
+/** Of a task that is sent as one call for each of its parts, how many have begun: one at least, in all. */
+export interface BegunParts {
+  /** Parts that are done, or are told of when the task's job is asked after. */
+  readonly surely: number;
+  /** Parts of which nobody can tell. */
+  readonly maybe: number;
+}
+
 /** What an adapter is given to make its calls with. */
 export interface MediaCall {
   /** What the provider calls the model. */
@@ -114,11 +122,11 @@ export interface MediaCall {
    */
   load(input: string, kind: "image" | "audio" | "video"): Promise<LoadedMedia>;
   /**
-   * Of a task that `create` sends as one call for each of its images: so many of them, one at least, have begun or may
-   * have. It counts where `create` then says, or rejects with an error that says, that the task may have begun. Where one
-   * call makes several images `create` does not call it: all of them may have begun.
+   * Of a task that `create` sends as one call for each of its images: how many of them have begun. It counts where
+   * `create` then says, or rejects with an error that says, that the task may have begun. Where one call makes several
+   * images `create` does not call it: all of them may have begun.
    */
-  noteBegun(parts: number): void;
+  noteBegun(parts: BegunParts): void;
   readonly signal: AbortSignal;
 }
 

@@ -1,6 +1,12 @@
 import type { Clock } from "../../src/core/time/clock.ts";
 import type { MediaRequest } from "../../src/core/media/media.ts";
-import type { MediaAdapter, MediaCall, MediaRefusal, MediaStep } from "../../src/providers/media.ts";
+import type {
+  BegunParts,
+  MediaAdapter,
+  MediaCall,
+  MediaRefusal,
+  MediaStep,
+} from "../../src/providers/media.ts";
 import { cannotBeUsed } from "../../src/providers/media-answers.ts";
 import type { MediaProvider } from "../../src/providers/provider.ts";
 
@@ -12,8 +18,8 @@ export interface MakerScript {
   /** What of any request it cannot be asked for. */
   readonly lacks?: string;
   readonly create: readonly Act<MediaStep>[];
-  /** Parts that each `create` has begun or may have, as it tells them; the last is repeated. */
-  readonly begun?: readonly (number | undefined)[];
+  /** The parts that each `create` has begun, as it tells them; the last is repeated. */
+  readonly begun?: readonly (BegunParts | undefined)[];
   /** Images that it loads before each `create`. */
   readonly loads?: readonly string[];
   readonly poll?: readonly Act<MediaStep>[];

@@ -1,5 +1,10 @@
 import { readRetryAfter } from "../../../src/core/time/retry-after.ts";
-import type { MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../../src/providers/media.ts";
+import type {
+  BegunParts,
+  MediaCall,
+  MediaHttpAnswer,
+  MediaHttpRequest,
+} from "../../../src/providers/media.ts";
 
 /** An answer as a test has it: a status and what its JSON is, or its text. */
 export interface Said {
@@ -14,13 +19,13 @@ export interface ScriptedCall {
   readonly call: MediaCall;
   readonly sent: readonly MediaHttpRequest[];
   /** What was said of parts that may have begun. */
-  readonly begun: readonly number[];
+  readonly begun: readonly BegunParts[];
 }
 
 /** A call for a model by its name upstream. The last answer is given again. */
 export function scriptedCall(upstreamId: string, answers: readonly (Said | Error)[]): ScriptedCall {
   const sent: MediaHttpRequest[] = [];
-  const begun: number[] = [];
+  const begun: BegunParts[] = [];
   return {
     sent,
     begun,

@@ -41,7 +41,7 @@ export async function attemptUntilTaken(job: Job): Promise<Working | JobEnd> {
   const { progress } = job;
   const turns = createTurns(job);
   for (;;) {
-    if (progress.begun > 0) {
+    if (progress.inDoubt > 0) {
       const name = await lookUp(job);
       if (name !== undefined) return { state: "working", job: name, pollAfterMs: 0 };
     }
@@ -80,7 +80,10 @@ async function lookUp(job: Job): Promise<string | undefined> {
   for (let tries = 1; ; tries += 1) {
     try {
       const name = await adapter.find(callForPoll(job));
-      if (name === undefined) progress.begun = 0;
+      // The answer is about the last attempt alone.
+      const all = partsOf(job.payload);
+      progress.begun = name === undefined ? 0 : all;
+      progress.inDoubt = Math.max(0, progress.inDoubt - all);
       return name;
     } catch (error) {
       passStop(job, error);
@@ -105,7 +108,7 @@ type Attempted =
 /** Sends the task to the route's provider, after writing down the attempt, and writes down where it surely began no job. */
 async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
   const { run, progress, parts } = job;
-  const { begun: begunBefore } = progress;
+  const { inDoubt: inDoubtBefore } = progress;
   const { provider } = route.route;
   const begun = await run.beginAttempt({ provider, providerLimit: parts.limitOf(route.provider) });
   if (begun === "full") {
@@ -114,15 +117,15 @@ async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
   }
   job.at = route;
   progress.attempts += 1;
-  const all = partsOf(job.payload);
-  progress.begun = all;
+  progress.inDoubt = partsOf(job.payload);
   job.sentMs = parts.clock.steadyMs();
   const sent = await send(job, place);
   parts.failpoint("task.sent");
   const isRefused = sent.kind === "busy" || sent.kind === "out";
   const isInVain = isRefused || (sent.kind === "over" && !sent.mayBeAtWork);
   // Earlier attempts may still be at work, and each may have begun other parts.
-  progress.begun = Math.min(all, begunBefore + (isInVain ? 0 : (job.answers.begun ?? all)));
+  progress.inDoubt = inDoubtBefore;
+  if (!isInVain) countParts(job, sent);
   if (sent.kind === "busy") tell(job, "warn", "the provider takes no work now", sent.error);
   if (isRefused) {
     progress.refusals += 1;
@@ -130,6 +133,14 @@ async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
     parts.failpoint("task.refused");
   }
   return sent;
+}
+
+/** Counts the parts that the present attempt has begun: those that it was given no word of are in doubt. */
+function countParts({ progress, payload, answers }: Job, { kind }: Attempted): void {
+  const { surely, maybe } = answers.begun ?? { surely: partsOf(payload), maybe: 0 };
+  if (kind === "taken") progress.begun = surely;
+  else progress.inDoubt += surely;
+  progress.inDoubt += maybe;
 }
 
 async function send(job: Job, place: Place): Promise<Attempted> {

@@ -6,7 +6,13 @@ import type { Hold } from "../../../core/money/hold.ts";
 import { readRetryAfter } from "../../../core/time/retry-after.ts";
 import { createTimeLimit, type TimeLimit } from "../../../core/time/time-limit.ts";
 import { jsonValue } from "../../../protocols/answer-json.ts";
-import type { LoadedMedia, MediaCall, MediaHttpAnswer, MediaHttpRequest } from "../../../providers/media.ts";
+import type {
+  BegunParts,
+  LoadedMedia,
+  MediaCall,
+  MediaHttpAnswer,
+  MediaHttpRequest,
+} from "../../../providers/media.ts";
 import { isGood } from "../../../providers/media-answers.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";
 import { refusalBody } from "../../../providers/refusal-body.ts";
@@ -39,7 +45,7 @@ export interface MediaCallParts {
   /** Receives why a request has no whole answer, and the status of the head, where that had come. */
   readonly onBreak: (error: unknown, status: number | null) => void;
   /** See `MediaCall`. */
-  readonly onBegun: (parts: number) => void;
+  readonly onBegun: (parts: BegunParts) => void;
 }
 
 /** Options that differ from call to call. */

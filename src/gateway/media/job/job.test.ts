@@ -29,7 +29,13 @@ import { wait } from "../../../core/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { noFailpoint } from "../../../core/failpoint.ts";
 import { NotSent } from "../../../providers/sending.ts";
-import type { MediaDone, MediaOutput, MediaRefusal, MediaStep } from "../../../providers/media.ts";
+import type {
+  BegunParts,
+  MediaDone,
+  MediaOutput,
+  MediaRefusal,
+  MediaStep,
+} from "../../../providers/media.ts";
 import { NO_USAGE } from "../../../core/money/usage.ts";
 import type { TaskOutcome } from "../../../tasks/run/job.ts";
 import { createGridCutter } from "../../../runtime/images/grid-cutter.ts";
@@ -852,6 +858,8 @@ describe("a task that nobody can do any more", () => {
 describe("of four images by as many calls the parts that may have begun are told", () => {
   const request = { ...IMAGE, n: 4 };
   const share = (parts: number) => ({ parts, of: 4 });
+  const surely = (parts: number, maybe = 0): BegunParts => ({ surely: parts, maybe });
+  const maybe = (parts: number): BegunParts => surely(0, parts);
   const cases: readonly {
     readonly name: string;
     readonly script: MakerScript;
@@ -860,27 +868,27 @@ describe("of four images by as many calls the parts that may have begun are told
   }[] = [
     {
       name: "one beside a refusal that ends the task",
-      script: { create: [refused("moderation", { mayBeBegun: true })], begun: [1] },
+      script: { create: [refused("moderation", { mayBeBegun: true })], begun: [maybe(1)] },
       lost: share(1),
     },
     {
       name: "the sum of two attempts in doubt",
-      script: { create: [upstream("ECONNRESET"), refused("unclear")], begun: [1, 2] },
+      script: { create: [upstream("ECONNRESET"), refused("unclear")], begun: [maybe(1), maybe(2)] },
       lost: share(3),
     },
     {
       name: "all, where two attempts may have begun more than there are",
-      script: { create: [upstream("ECONNRESET"), refused("unclear")], begun: [2, 3] },
+      script: { create: [upstream("ECONNRESET"), refused("unclear")], begun: [maybe(2), maybe(3)] },
       lost: "all",
     },
     {
       name: "those of the attempt before one that was surely refused",
-      script: { create: [refused("unclear"), refused("moderation")], begun: [1, undefined] },
+      script: { create: [refused("unclear"), refused("moderation")], begun: [maybe(1), undefined] },
       lost: share(1),
     },
     {
       name: "one of a call that was silent",
-      script: { create: [silent], begun: [1] },
+      script: { create: [silent], begun: [maybe(1)] },
       lost: share(1),
     },
     {
@@ -890,18 +898,42 @@ describe("of four images by as many calls the parts that may have begun are told
     },
     {
       name: "all, where an earlier run left an attempt in doubt",
-      script: { create: [refused("unclear")], begun: [1] },
+      script: { create: [refused("unclear")], begun: [maybe(1)] },
       isSecondRun: true,
       lost: "all",
     },
     {
       name: "those that were made and cannot be stored",
-      script: { create: [done([{ base64: "AAAA" }])], begun: [2] },
+      script: { create: [done([{ base64: "AAAA" }])], begun: [surely(2)] },
       lost: share(2),
     },
     {
       name: "those of jobs that nobody knows any more",
-      script: { create: [working()], poll: [unknownJob], begun: [3] },
+      script: { create: [working()], poll: [unknownJob], begun: [surely(3)] },
+      lost: share(3),
+    },
+    {
+      name: "none of jobs that came to nothing",
+      script: { create: [working()], poll: [refused("failed")] },
+      lost: "nothing",
+    },
+    {
+      name: "one in doubt beside jobs that came to nothing",
+      script: { create: [working()], poll: [refused("failed")], begun: [surely(3, 1)] },
+      lost: share(1),
+    },
+    {
+      name: "those of an attempt in doubt before jobs that came to nothing",
+      script: {
+        create: [refused("unclear"), working()],
+        poll: [refused("failed")],
+        begun: [maybe(2), surely(4)],
+      },
+      lost: share(2),
+    },
+    {
+      name: "those made and those in doubt beside them, where nothing can be stored",
+      script: { create: [done([{ base64: "AAAA" }])], begun: [surely(2, 1)] },
       lost: share(3),
     },
     {
@@ -920,5 +952,18 @@ describe("of four images by as many calls the parts that may have begun are told
         lost !== "nothing",
         typeof lost === "string" ? undefined : lost,
       ]);
+    });
+
+  for (const [name, attempts, lost] of [
+    ["nothing, where the job of an earlier run came to nothing", 1, false],
+    ["all, where an attempt before that job is in doubt", 2, true],
+  ] as const)
+    test(name, async () => {
+      const { run, outcome } = scene({ create: [], poll: [refused("failed")] }, { request });
+      for (let i = 0; i < attempts; i += 1) await run.beginAttempt();
+      await run.noteJob("job-1");
+      const end = await outcome(run.next());
+      expect(end).toMatchObject({ kind: "failed", unfinished: lost });
+      expect("share" in end).toBe(false);
     });
 });

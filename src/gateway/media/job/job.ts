@@ -12,6 +12,7 @@ import {
   type Job,
   type JobEnd,
   lateSignal,
+  mayBeBegunOf,
   type MediaJobParts,
   openJob,
   partsOf,
@@ -88,8 +89,6 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const outputParts = { ...parts, run, asked, signal, texts, memory, ownHosts, onTrouble };
   const files = await keepOutputs(outputParts, outputs);
   if (files.length === 0) {
-    // The provider has worked, and counts its work.
-    job.progress.begun ||= partsOf(payload);
     return failed(job, noResult(run.kind));
   }
   const delivery = {
@@ -120,7 +119,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
 }
 
 function failed(job: Job, failure: TaskFailure): TaskOutcome {
-  const { begun } = job.progress;
+  const begun = mayBeBegunOf(job);
   const of = partsOf(job.payload);
   const share = begun > 0 && begun < of ? { parts: begun, of } : undefined;
   return { kind: "failed", failure, unfinished: begun > 0, ...present({ share }) };

@@ -5,9 +5,9 @@ import type { Failpoint } from "../../../core/failpoint.ts";
 import { describeError, type Log, type LogFields } from "../../../core/log/log.ts";
 import type { Model } from "../../../core/model.ts";
 import type { Random } from "../../../core/random.ts";
-import { mayBeBegun, type TaskKind } from "../../../core/task.ts";
+import type { TaskKind } from "../../../core/task.ts";
 import type { Attempt } from "../../../ledger/commands.ts";
-import type { MediaCall, MediaDone, MediaRefusal } from "../../../providers/media.ts";
+import type { BegunParts, MediaCall, MediaDone, MediaRefusal } from "../../../providers/media.ts";
 import type { MediaProvider } from "../../../providers/provider.ts";
 import type { GridCutter } from "../../../runtime/images/grid-cutter.ts";
 import { checksum } from "../../../runtime/hash.ts";
@@ -77,8 +77,8 @@ export interface AttemptAnswers {
   readonly statuses: number[];
   /** Of a call without a whole answer, by its error: null where no head had come. */
   readonly ofBroken: Map<unknown, number | null>;
-  /** Parts of the task that its calls have begun, or may have; absent: the adapter does not count them. */
-  begun?: number;
+  /** The parts of the task that its calls have begun; absent: the adapter does not count them. */
+  begun?: BegunParts;
 }
 
 /** The progress of a job; read when the run ends. */
@@ -88,8 +88,10 @@ export interface JobProgress {
   attempts: number;
   /** and how often of these the provider surely did not take it. */
   refusals: number;
-  /** How many of the task's parts a provider has begun, or may have: of images as many as were asked for. */
+  /** How many of the task's parts the present provider surely has begun: those whose end it can tell, */
   begun: number;
+  /** and how many others may have begun, at an attempt that brought no word of them. */
+  inDoubt: number;
 }
 
 /** How the job at the provider ended. */
@@ -131,8 +133,9 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
     job,
     attempts: run.attempts,
     refusals: run.refusals,
-    // What earlier runs knew of parts is not written down.
-    begun: mayBeBegun(run) || job !== null ? partsOf(payload) : 0,
+    // What earlier runs knew of parts is not written down: each attempt that was not refused may have begun all.
+    begun: job === null ? 0 : partsOf(payload),
+    inDoubt: run.attempts - run.refusals > (job === null ? 0 : 1) ? partsOf(payload) : 0,
   };
   const memory = parts.memory.open();
   return {
@@ -156,6 +159,11 @@ export function openJob(parts: MediaJobParts, run: TaskRun): Job | undefined {
 /** The parts that a task has: a provider may be sent each by itself. */
 export function partsOf({ request }: MediaPayload): number {
   return request.kind === "image" ? request.n : 1;
+}
+
+/** The parts of the task that any provider has begun, or may have. Each attempt in doubt may have begun other parts. */
+export function mayBeBegunOf({ progress, payload }: Job): number {
+  return Math.min(partsOf(payload), progress.begun + progress.inDoubt);
 }
 
 /** Opens the call of an attempt. It holds its inputs until it has ended, and the request's row names it. */
@@ -204,7 +212,7 @@ interface CallTerms {
   readonly inputs: ByteAccount;
   readonly onAnswer: (status: number) => void;
   readonly onBreak: (error: unknown, status: number | null) => void;
-  readonly onBegun: (parts: number) => void;
+  readonly onBegun: (parts: BegunParts) => void;
 }
 
 function openCall(job: Job, { limitMs, signal, inputs, onAnswer, onBreak, onBegun }: CallTerms): MediaCall {

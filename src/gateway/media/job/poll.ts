@@ -7,7 +7,6 @@ import {
   codeOf,
   type Job,
   type JobEnd,
-  partsOf,
   passStop,
   pause,
   tell,
@@ -24,7 +23,6 @@ const MOST_LOCKED_OUT = 5;
 /** Makes the provider's name for the job durable. */
 async function noteName(job: Job, name: string): Promise<void> {
   job.progress.job = name;
-  job.progress.begun ||= partsOf(job.payload);
   await job.run.noteJob(jobNote(name, job.at.provider, job.at.key.credential));
 }
 
@@ -43,11 +41,9 @@ export async function pollNew(job: Job, begun: Working): Promise<JobEnd> {
 
 /** Polls the job of that name until its first end. Rejects with the reason of the run's signal. */
 export async function pollJob(job: Job, first: string, firstMs = 0): Promise<JobEnd> {
-  const { progress } = job;
   if (job.at.adapter.poll === undefined) return { state: "lost_track" };
   const patience: Patience = { unknown: 0, lockedOut: 0, flaps: 0 };
   let name = first;
-  progress.begun ||= partsOf(job.payload);
   let pauseMs = firstMs;
   for (let polls = 1; ; polls += 1) {
     await pause(job, pauseMs);

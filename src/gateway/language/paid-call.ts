@@ -55,9 +55,9 @@ export interface PaidCall<Format extends CalledFormat = RelayProtocol> {
   send(stream: boolean): Promise<UpstreamAnswer>;
   /**
    * Sends the request again after an answer that turned out to be none before any of it was sent on; `undefined` where
-   * that is not safe, or of no use.
+   * that is not safe, or of no use. `onAgain` is called as soon as it is certain that it is sent.
    */
-  sendAgain(error: Error, stream: boolean): Promise<UpstreamAnswer | undefined>;
+  sendAgain(error: Error, stream: boolean, onAgain?: () => void): Promise<UpstreamAnswer | undefined>;
   /** The first byte of the provider's answer has come. */
   sawByte(): void;
   /** The answer is one, as far as it has come. */
@@ -165,9 +165,11 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     return this.#sendUntilAnswered(await this.#tries.first(signal), stream);
   }
 
-  async sendAgain(error: Error, stream: boolean): Promise<UpstreamAnswer | undefined> {
+  async sendAgain(error: Error, stream: boolean, onAgain?: () => void): Promise<UpstreamAnswer | undefined> {
     const next = await this.#nextAfter(error);
-    return next && this.#sendUntilAnswered(next, stream);
+    if (next === undefined) return undefined;
+    onAgain?.();
+    return this.#sendUntilAnswered(next, stream);
   }
 
   async #nextAfter(error: Error): Promise<PreparedCall<Format> | undefined> {

@@ -18,21 +18,26 @@ import { DEFAULT_TIMEOUTS } from "../timeouts.ts";
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
+interface AnswerOptions {
+  readonly protocol?: RelayProtocol;
+  /** Receives what became of it. */
+  readonly told?: string[];
+  readonly memory?: RequestMemory;
+  readonly clock?: FakeClock;
+  readonly sendAgain?: PaidCall["sendAgain"] | undefined;
+}
+
 /** A streamed answer of a provider that sends `body`, and what became of its call and its record. */
-async function openAnswer(
-  body: ReadableStream<Uint8Array>,
-  protocol: RelayProtocol = chatCompletions,
-  told: string[] = [],
-  memory: RequestMemory = createRequestMemory(() => 64 * MIB),
-  clock: FakeClock = createFakeClock(),
-) {
+async function openAnswer(body: ReadableStream<Uint8Array>, options: AnswerOptions = {}) {
+  const { protocol = chatCompletions, told = [], memory = createRequestMemory(() => 64 * MIB) } = options;
+  const { clock = createFakeClock(), sendAgain = async () => undefined } = options;
   const call = {
     protocol,
     context: { ...ANSWER_CONTEXT, model: "m" },
     send: async () => ({ open: () => body.getReader() }) as unknown as UpstreamAnswer,
     sawByte: () => {},
     sawAnswer: () => {},
-    sendAgain: async () => undefined,
+    sendAgain,
     abort: () => void told.push("stopped"),
     settleLeft: async () => {
       told.push("left");
@@ -156,7 +161,7 @@ for (const [protocol, event] of EMPTY)
         { highWaterMark: 0 },
       );
       const told: string[] = [];
-      const refusal: unknown = await openAnswer(endless, protocol, told).catch((error: unknown) => error);
+      const refusal: unknown = await openAnswer(endless, { protocol, told }).catch((error: unknown) => error);
       expect(refusal).toMatchObject({
         kind: "upstream_error",
         message: "The provider sent 32 MiB without any content.",
@@ -192,12 +197,12 @@ function quietProvider(bytes: number) {
 
 describe("what is held of a stream before its content is counted", () => {
   /** A stream of which 4 MiB are held, in a budget of 8, and that has kept its client waiting. */
-  async function begin() {
+  async function begin(sendAgain?: PaidCall["sendAgain"]) {
     const memory = createRequestMemory(() => 8 * MIB);
     const provider = quietProvider(4 * MIB);
     const told: string[] = [];
     const clock = createFakeClock();
-    const opening = openAnswer(provider.body, chatCompletions, told, memory, clock);
+    const opening = openAnswer(provider.body, { told, memory, clock, sendAgain });
     await clock.advance(0);
     while (memory.taken() < 4 * MIB) await Bun.sleep(0);
     await clock.advance(DEFAULT_TIMEOUTS.keepAliveMs);
@@ -225,6 +230,34 @@ describe("what is held of a stream before its content is counted", () => {
     expect([memory.taken(), told]).toEqual([0, ["stopped", "free", "finished 200"]]);
   });
 
+  test("until it is certain that it is sent again: the client gets nothing of it, and the other answer whole", async () => {
+    const next = Promise.withResolvers<UpstreamAnswer | undefined>();
+    const { memory, provider, told, pipe, length } = await begin((_error, _stream, onAgain) => {
+      onAgain?.();
+      return next.promise;
+    });
+    provider.breakOff(new GatewayError("upstream_error", "no"));
+    const piping = pipe();
+    for (let i = 0; i < 1_000 && memory.taken() > 0; i += 1) await Bun.sleep(0);
+    expect([memory.taken(), told]).toEqual([0, []]);
+    const { body } = streamOf(chatStream({ words: ["Hello."] }), Infinity);
+    next.resolve({ open: () => body.getReader() } as unknown as UpstreamAnswer);
+    await piping;
+    expect(length()).toBeLessThan(4 * KIB);
+    expect([memory.taken(), told]).toEqual([0, ["charged", "finished 200"]]);
+  });
+
+  test("and is not shown where the attempt after it breaks off, too", async () => {
+    const { provider, told, pipe, length } = await begin(async (error, _stream, onAgain) => {
+      onAgain?.();
+      throw error;
+    });
+    provider.breakOff(new GatewayError("upstream_error", "no"));
+    await pipe();
+    expect(length()).toBeLessThan(4 * KIB);
+    expect(told).toEqual(["stopped", "free", "finished 200"]);
+  });
+
   test("until its client leaves", async () => {
     const { memory, provider, told, answer } = await begin();
     answer.cancel();
@@ -241,9 +274,7 @@ describe("what is held of a stream before its content is counted", () => {
     memory.open("other").hold(8 * MIB);
     const told: string[] = [];
     const { body } = quietProvider(4 * MIB);
-    const refusal: unknown = await openAnswer(body, chatCompletions, told, memory).catch(
-      (error: unknown) => error,
-    );
+    const refusal: unknown = await openAnswer(body, { told, memory }).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ kind: "overloaded_error", retryAfterSec: 2 });
     expect([memory.taken(), told]).toEqual([8 * MIB, ["stopped", "free"]]);
   });
@@ -253,7 +284,7 @@ describe("what is held of a stream before its content is counted", () => {
     memory.open("other").hold(8 * MIB);
     const words = ["x".repeat(600 * KIB), "x".repeat(600 * KIB)];
     const bytes = Buffer.concat([Buffer.from(QUIET_EVENT.repeat(3)), chatStream({ words })]);
-    const { answer, told } = await openAnswer(streamOf(bytes, 64 * KIB).body, chatCompletions, [], memory);
+    const { answer, told } = await openAnswer(streamOf(bytes, 64 * KIB).body, { memory });
     await answer.pipe({ write: () => {}, flush: () => undefined });
     expect([memory.taken(), told]).toEqual([8 * MIB, ["charged", "finished 200"]]);
   });

@@ -181,11 +181,17 @@ class RelayedStream implements StreamAnswer, Watched {
         if (this.stream.hasContent) throw error;
         this.hasHeaders = false;
         void this.#reader?.cancel().catch(() => {});
-        const next = await this.#call.sendAgain(error, true);
+        const next = await this.#call.sendAgain(error, true, () => this.#forget());
         if (next === undefined) throw error;
         upstream = next;
       }
     }
+  }
+
+  /** Forgets what an attempt has sent: its client gets nothing of it, whatever the next one comes to. */
+  #forget(): void {
+    this.#held.release();
+    this.stream = this.#call.protocol.openStream(this.#context);
   }
 
   async #readToContent(): Promise<void> {
@@ -206,10 +212,9 @@ class RelayedStream implements StreamAnswer, Watched {
   #open(upstream: UpstreamAnswer): void {
     const { tellsItsEnd, failureOf } = upstream;
     const { context, protocol } = this.#call;
-    // Another attempt has an answer of its own, perhaps of another provider.
-    if (this.#reader !== undefined || context !== this.#context) this.stream = protocol.openStream(context);
+    // Another way has a context of its own.
+    if (context !== this.#context) this.stream = protocol.openStream(context);
     this.#context = context;
-    this.#held.release();
     this.#hasMore = true;
     this.hasHeaders = true;
     this.#watch.begun();

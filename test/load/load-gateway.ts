@@ -41,6 +41,11 @@ export interface LoadOptions {
   readonly countsTimers?: boolean;
 }
 
+/** What a plain chat completion asks for. */
+export function chatRequest(content: string): object {
+  return { model: "load/m", max_tokens: 64, messages: [{ role: "user", content }] };
+}
+
 /** Starts a gateway on books of its own, with an account that has enough. */
 export async function openLoad({
   settings,
@@ -128,7 +133,7 @@ function measured(
       fetch(`${url}/api/v1/chat/completions`, {
         method: "POST",
         headers: { authorization: `Bearer ${key}`, "content-type": "application/json", connection: "close" },
-        body: JSON.stringify({ model: "load/m", max_tokens: 64, messages: [{ role: "user", content }] }),
+        body: JSON.stringify(chatRequest(content)),
         ...init,
       }),
     rss: () => Number(/VmRSS:\s+(\d+)/.exec(proc("status"))?.[1] ?? 0) * 1024,

@@ -2,8 +2,9 @@ import { afterAll, afterEach, expect, test } from "bun:test";
 import type { Json } from "../gateway/gateway.ts";
 import { LONG } from "../runs.ts";
 import { openRawClient, type RawClient } from "../upstream/raw-client.ts";
-import { type LoadGateway, type LoadOptions, openLoad } from "./load-gateway.ts";
+import { chatRequest, type LoadGateway, type LoadOptions, openLoad } from "./load-gateway.ts";
 import { planText } from "./plan.ts";
+import { openKeptClient } from "./kept-client.ts";
 import { MODEL } from "./provider.ts";
 import { repeat } from "./repeat.ts";
 import { createLoadTable, kib, mib, spread } from "./table.ts";
@@ -49,10 +50,8 @@ test(`${READS} reads of a task, and as many of the list of models, whole and by 
       (await (await fetch(`${url}/api/v1/videos/${task.id}`, { headers: bearer(key) })).json()) as Json
     ).status;
   const commands = await gateway.metric("switchyard_store_commands_total");
-  const polls = await repeat(`${url}/api/v1/videos/${task.id}`, bearer(key), {
-    count: READS,
-    connections: 32,
-  });
+  const polled = `${url}/api/v1/videos/${task.id}`;
+  const polls = await repeat(polled, { headers: bearer(key) }, { count: READS, atOnce: 32 });
   expect(polls.statuses).toEqual({ 200: READS });
   const rate = ({ answers, seconds: took, times }: typeof polls): string =>
     `${(answers / took).toFixed(0)}/s, ${spread(times)}`;
@@ -63,12 +62,12 @@ test(`${READS} reads of a task, and as many of the list of models, whole and by 
   table.add("L5 polls of a task", size, `${rate(polls)}; ${written} writes`, "1,500/s, p99 50 ms, no writes");
 
   const list = `${url}/api/v1/models`;
-  const lists = await repeat(list, bearer(key), { count: READS, connections: 32 });
+  const lists = await repeat(list, { headers: bearer(key) }, { count: READS, atOnce: 32 });
   expect(lists.statuses).toEqual({ 200: READS });
   table.add("L6 list of models", size, rate(lists), "3,000/s");
   const etag = (await fetch(list, { headers: bearer(key) })).headers.get("etag") ?? "";
   const known = { ...bearer(key), "if-none-match": etag };
-  const same = await repeat(list, known, { count: READS, connections: 32 });
+  const same = await repeat(list, { headers: known }, { count: READS, atOnce: 32 });
   expect(same.statuses).toEqual({ 304: READS });
   table.add("L6 the same with its ETag", size, rate(same), "3,000/s");
 }, 300_000);
@@ -79,8 +78,10 @@ const LATENCY_MS = 200;
 const LOAD_MS = LONG ? 100_000 : 2_000;
 
 test("beyond what it may have under way each request is served or told at once to come again, and afterwards all are served", async () => {
-  const { chat, provider } = await open({ environment: { CONNECTIONS_PER_ADDRESS: String(CAP) } });
+  const { url, key, chat, provider } = await open({ environment: { CONNECTIONS_PER_ADDRESS: String(CAP) } });
   const content = planText({ words: 5, everyMs: LATENCY_MS });
+  const request = { headers: bearer(key), json: chatRequest(content) };
+  const client = openKeptClient(`${url}/api/v1/chat/completions`, request);
   let all = 0;
   /** Asks so many times a second, and gives how many were served in each, and how long refusals took. */
   const load = async (perSecond: number) => {
@@ -90,9 +91,9 @@ test("beyond what it may have under way each request is served or told at once t
     let served = 0;
     const ask = async (): Promise<void> => {
       const askedAt = performance.now();
-      const { status, headers } = await chat(content);
+      const { status, header } = await client.send();
       if (status === 200) served += 1;
-      else if (status === 503 && /^([1-9]|[1-5]\d|60)$/.test(headers.get("retry-after") ?? ""))
+      else if (status === 503 && /^([1-9]|[1-5]\d|60)$/.test(header("retry-after") ?? ""))
         refusals.push(performance.now() - askedAt);
       else wrong.push(`${status}`);
     };
@@ -119,6 +120,7 @@ test("beyond what it may have under way each request is served or told at once t
       "85 % of the peak, 503 in 50 ms",
     );
   }
+  client.close();
   // A refused request does not reach the provider, and no served one is lost or made twice.
   const { most, requests, finished } = await provider.counts();
   expect([requests, finished]).toEqual([all, all]);

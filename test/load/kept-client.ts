@@ -26,7 +26,7 @@ type Socket = Bun.Socket<Connection>;
 
 /** A connection, and who waits for its answer. */
 interface Connection {
-  received: Buffer;
+  received: Buffer | undefined;
   waiting: PromiseWithResolvers<AnswerHead> | undefined;
 }
 
@@ -37,15 +37,15 @@ export function openKeptClient(url: string, request: KeptRequest): KeptClient {
   const open = new Set<Socket>();
   const idle: Socket[] = [];
 
-  const take = (socket: Socket, more: Uint8Array): void => {
+  const take = (socket: Socket, more: Buffer): void => {
     const { data } = socket;
-    data.received = Buffer.concat([data.received, more]);
-    const answer = wholeAnswer(data.received);
+    const received = data.received === undefined ? more : Buffer.concat([data.received, more]);
+    const answer = wholeAnswer(received);
+    data.received = answer === undefined ? received : undefined;
     if (answer === undefined) return;
-    data.received = Buffer.alloc(0);
     data.waiting?.resolve(answer);
     data.waiting = undefined;
-    if (answer.header("connection") === "close") socket.end();
+    if (answer.header("connection") === "close") socket.terminate();
     else idle.push(socket);
   };
   const ended = (socket: Socket): void => {
@@ -58,7 +58,7 @@ export function openKeptClient(url: string, request: KeptRequest): KeptClient {
     const socket = await Bun.connect<Connection>({
       hostname,
       port: Number(port),
-      data: { received: Buffer.alloc(0), waiting: undefined },
+      data: { received: undefined, waiting: undefined },
       socket: { data: take, close: ended, error: ended },
     });
     open.add(socket);

@@ -84,6 +84,8 @@ test(
       ].join("\n"),
     );
 
+    if (tally.wrong.length > 0)
+      console.log(failedBefore(gateway.process.output(), "Every provider of this model"));
     expect(tally.wrong.slice(0, 5)).toEqual([]);
     expect(outages.count).toBeGreaterThan(0);
     const { data: routes } = await admin("GET", "/routes");
@@ -102,6 +104,18 @@ test(
   },
   SOAK_MS + 300_000,
 );
+
+/** Of the access log the last failures before the first line that has `text`, and that line: what led to it. */
+function failedBefore(output: string, text: string): string {
+  const lines = output
+    .slice(0, output.indexOf("\n", output.indexOf(text)))
+    .split("\n")
+    .slice(-2_000);
+  return lines
+    .filter((line) => /"status":5\d\d|upstream_error/.test(line))
+    .slice(-40)
+    .join("\n");
+}
 
 test("as many timers wait as before, once requests of all kinds of ends are over", async () => {
   const clock = createFakeClock();

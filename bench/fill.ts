@@ -17,6 +17,7 @@ import { createHorizon } from "../src/ledger/usage/horizon.ts";
 import { noteLedgerHours } from "../src/ledger/usage/ledger-hours.ts";
 import { rollUpRecent } from "../src/ledger/usage/recent.ts";
 import { rollUp } from "../src/ledger/usage/roll-up.ts";
+import { sumThirtyDays } from "../src/ledger/usage/thirty-days.ts";
 import { fillModels, fillRefusals, fillTasks } from "./fill-more.ts";
 import { seededRandom } from "../test/upstream/cuts.ts";
 
@@ -84,6 +85,7 @@ async function fill(requests: number, url: string | undefined, folder: string | 
   const counted = createHorizon(database, engine, "requests");
   while (await rollUp({ database, engine, horizon: counted }));
   while (await rollUpRecent({ database, engine }));
+  while (await sumThirtyDays({ database, engine }));
   const entries = createHorizon(database, engine, "ledger");
   while (await noteLedgerHours({ database, engine, horizon: entries }));
   console.log(`rolled up in ${systemClock.steadyMs() - began} ms`);

@@ -266,7 +266,7 @@ export interface StoreHealthTable {
 
 /** What the requests of an hour or a day come to. Names that a row of this view does not tell apart are empty. */
 export interface UsageRollupsTable {
-  /** Milliseconds of five minutes, an hour or a day. */
+  /** Milliseconds of five minutes, an hour, a day or thirty days. */
   grain_ms: bigint;
   view_name: string;
   /** When they begin. */

@@ -203,7 +203,7 @@ export const AUDIT_MARKS = describe("audit_marks", "subject", {
   checkedAtMs: number("checked_at_ms"),
 });
 
-/** Usage of five minutes, an hour or a day. */
+/** Usage of five minutes, an hour, a day or thirty days. */
 export const USAGE_ROLLUPS = describe("usage_rollups", "timeMs", {
   grainMs: number("grain_ms"),
   view: text("view_name"),

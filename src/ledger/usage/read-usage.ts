@@ -16,7 +16,18 @@ import {
 } from "./measures.ts";
 import { readRecentMark } from "./recent.ts";
 import { filtersOf, numbersOf, sumRollups, type UsageSum } from "./rollups.ts";
-import { DAY_MS, type Dimension, FIVE_MINUTES_MS, HOUR_MS, INTERVALS_MS, startOf, viewFor } from "./views.ts";
+import { summedIn } from "./thirty-days.ts";
+import {
+  DAY_MS,
+  type Dimension,
+  FIVE_MINUTES_MS,
+  HOUR_MS,
+  INTERVALS_MS,
+  isKeptBy,
+  startOf,
+  THIRTY_DAYS_MS,
+  viewFor,
+} from "./views.ts";
 
 /** By what usage can be grouped: a route is a model at a provider. */
 export const GROUPINGS = ["none", "model", "key", "account", "provider", "outcome", "route"] as const;
@@ -96,7 +107,10 @@ async function readFrom(
     const form = { grainMs, view, filter, time, intervalMs, by, measures };
     for (const sum of await sumRollups(database, engine, form)) sums.add(sum);
   };
-  for (const whole of wholes) await addWhole(whole);
+  const hasLonger = interval === "all" && isKeptBy(THIRTY_DAYS_MS, viewFor(DAY_MS, wanted));
+  const longestOf = async (whole: Whole): Promise<readonly Whole[]> =>
+    hasLonger && whole.grainMs === DAY_MS ? withThirtyDays(whole, await summedIn(database, whole)) : [whole];
+  for (const whole of wholes) for (const longest of await longestOf(whole)) await addWhole(longest);
   const { request_seq: mark } = await database
     .selectFrom("usage_mark")
     .select("request_seq")
@@ -169,6 +183,23 @@ function divide(span: Span, [grainMs, ...finer]: readonly number[]): Divided {
   }
   const ends = both(divide({ fromMs, toMs: first }, finer), divide({ fromMs: last, toMs }, finer));
   return { wholes: [{ grainMs, fromMs: first, toMs: last }, ...ends.wholes], parts: ends.parts };
+}
+
+/** The whole days of a span, by thirty where these begin. */
+function withThirtyDays({ fromMs, toMs }: Whole, starts: readonly number[]): readonly Whole[] {
+  const wholes: Whole[] = [];
+  const add = (grainMs: number, from: number, to: number): void => {
+    const last = wholes.at(-1);
+    if (last?.grainMs === grainMs) wholes[wholes.length - 1] = { ...last, toMs: to };
+    else if (from < to) wholes.push({ grainMs, fromMs: from, toMs: to });
+  };
+  let at = fromMs;
+  for (const start of starts) {
+    if (at < start) add(DAY_MS, at, start);
+    add(THIRTY_DAYS_MS, start, (at = start + THIRTY_DAYS_MS));
+  }
+  add(DAY_MS, at, toMs);
+  return wholes;
 }
 
 function both(one: Divided, other: Divided): Divided {

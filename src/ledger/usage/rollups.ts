@@ -18,7 +18,7 @@ import {
 } from "./measures.ts";
 import { DAY_MS, type Dimension, namesIn, startOf, type View, VIEWS } from "./views.ts";
 
-/** Usage of five minutes, an hour or a day in memory. */
+/** Usage of five minutes, an hour, a day or thirty days in memory. */
 export interface Rollup extends Names {
   readonly grainMs: number;
   readonly view: string;

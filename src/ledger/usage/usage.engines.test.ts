@@ -18,7 +18,8 @@ import { type Measure, noMeasures } from "./measures.ts";
 import { GROUPINGS, readUsage, USAGE_INTERVALS, type UsageGroup, type UsageQuery } from "./read-usage.ts";
 import { rollUpRecent } from "./recent.ts";
 import { rollUp } from "./roll-up.ts";
-import { DAY_MS, FIVE_MINUTES_MS, HOUR_MS } from "./views.ts";
+import { hasUnsummed, sumThirtyDays } from "./thirty-days.ts";
+import { DAY_MS, FIVE_MINUTES_MS, HOUR_MS, startOf, THIRTY_DAYS_MS } from "./views.ts";
 
 const SITES: readonly FailpointName[] = [
   "usage.before_rollups",
@@ -28,6 +29,9 @@ const SITES: readonly FailpointName[] = [
 ];
 
 const MEASURES = Object.keys(noMeasures()) as readonly Measure[];
+
+/** How long before the last days some requests are: more than thirty days, three times over. */
+const LONG_AGO_MS = 110 * DAY_MS;
 
 /** Requests that are counted by five minutes at once. */
 const BATCH = 23;
@@ -54,13 +58,18 @@ describeOnEngineOfSuite("usage", (engine) => {
   const below = (most: number): number => Math.floor(random() * most);
   const oneOf = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
 
-  /** Half of them in the last hours, of which usage is kept by five minutes, too. */
+  const makeAt = (endedMs: number): Made => ({
+    ...makeRequest(random),
+    endedMs,
+    admittedMs: endedMs - below(90_000),
+    firstByteMs: null,
+  });
+
+  /** Half of them in the last hours, of which usage is kept by five minutes, too; and some of them long ago. */
   const make = (): Made => {
-    const made = makeRequest(random);
-    const lateMs = START + DAYS * DAY_MS - below(5 * HOUR_MS);
-    return random() < 0.5
-      ? made
-      : { ...made, endedMs: lateMs, admittedMs: lateMs - below(90_000), firstByteMs: null };
+    const draw = random();
+    if (draw < 0.5) return makeAt(START + DAYS * DAY_MS - below(5 * HOUR_MS));
+    return draw < 0.75 ? makeAt(START - below(LONG_AGO_MS)) : makeRequest(random);
   };
 
   const insert = async (database: Database, rows: readonly Made[]): Promise<void> => {
@@ -75,9 +84,10 @@ describeOnEngineOfSuite("usage", (engine) => {
     const rollUps = [
       () => rollUp({ ...parts, horizon, maxRequests: 37 }),
       () => rollUpRecent({ ...parts, maxRequests: BATCH }),
+      () => sumThirtyDays(parts),
     ];
     // In turns, so that each of them dies at every place.
-    if (random() < 0.5) rollUps.reverse();
+    for (let turns = below(3); turns > 0; turns -= 1) rollUps.push(rollUps.shift() as (typeof rollUps)[0]);
     let isMore = false;
     for (const next of rollUps) isMore = (await next()) || isMore;
     return isMore;
@@ -89,6 +99,23 @@ describeOnEngineOfSuite("usage", (engine) => {
     const horizon = createHorizon(writes, engine.name, "requests");
     while (await rollUp({ ...parts, horizon }));
     while (await rollUpRecent({ ...parts, ...(maxRequests === undefined ? {} : { maxRequests }) }));
+  };
+
+  const sumAll = async (): Promise<void> => {
+    while (await sumThirtyDays({ database: writes, engine: engine.name }));
+  };
+
+  /** The thirty days that are kept, by the key of each. */
+  const summedTimes = async (): Promise<readonly number[]> => {
+    const rows = await writes
+      .selectFrom("usage_rollups")
+      .select("time_ms")
+      .distinct()
+      .where("grain_ms", "=", BigInt(THIRTY_DAYS_MS))
+      .where("view_name", "=", "key")
+      .orderBy("time_ms")
+      .execute();
+    return rows.map(({ time_ms }) => Number(time_ms));
   };
 
   /** The times that are kept by five minutes. */
@@ -108,8 +135,9 @@ describeOnEngineOfSuite("usage", (engine) => {
 
   const aQuery = (): UsageQuery => {
     const moment = (): number => {
-      const ms = START + DAYS * DAY_MS - below(oneOf([DAYS * DAY_MS, 4 * HOUR_MS]));
-      return oneOf([ms, ms - (ms % FIVE_MINUTES_MS), ms - (ms % HOUR_MS), ms - (ms % DAY_MS)]);
+      const ms = START + DAYS * DAY_MS - below(oneOf([LONG_AGO_MS, DAYS * DAY_MS, 4 * HOUR_MS]));
+      const grainMs = oneOf([1, FIVE_MINUTES_MS, HOUR_MS, DAY_MS, THIRTY_DAYS_MS]);
+      return startOf(grainMs, ms);
     };
     const [fromMs = 0, toMs = 0] = [moment(), moment()].toSorted((one, other) => one - other);
     const { model, account, key, outcome, provider } = oneOf(made);
@@ -157,11 +185,11 @@ describeOnEngineOfSuite("usage", (engine) => {
     }
     while (await step(writes));
     const all: UsageQuery = {
-      fromMs: START,
+      fromMs: START - LONG_AGO_MS,
       toMs: START,
       isOpen: true,
       filter: {},
-      interval: "day",
+      interval: oneOf(["day", "all"]),
       groupBy: "route",
       measures: MEASURES,
     };
@@ -207,6 +235,95 @@ describeOnEngineOfSuite("usage", (engine) => {
     expect(kept.filter((time) => time < newest - 3 * HOUR_MS - FIVE_MINUTES_MS)).toEqual([]);
     for (let i = 0; i < 10; i += 1) await isAsSummed(aQuery());
   });
+
+  test("of thirty days is not read by the day once these lie behind, and stays exact at any ends", async () => {
+    await insert(
+      writes,
+      Array.from({ length: 200 }, () => makeAt(START - below(LONG_AGO_MS))),
+    );
+    await insert(writes, [makeAt(START + DAYS * DAY_MS)]);
+    await countAll();
+    expect(await hasUnsummed(writes)).toBe(true);
+    await sumAll();
+    expect(await hasUnsummed(writes)).toBe(false);
+    const first = startOf(THIRTY_DAYS_MS, START - LONG_AGO_MS);
+    // The last of them are being counted.
+    const starts = [0, 1, 2, 3].map((i) => first + i * THIRTY_DAYS_MS);
+    expect(await summedTimes()).toEqual(starts);
+    const views = ["key", "account", "route"] as const;
+    const query = { filter: {}, isOpen: false, interval: "all", measures: MEASURES } as const;
+    const [, fromMs = 0, toMs = 0] = starts;
+    // Days of other views say whether these are still all, and days at the ends are still needed.
+    await writes
+      .deleteFrom("usage_rollups")
+      .where("grain_ms", "=", BigInt(DAY_MS))
+      .where("view_name", "in", views)
+      .where("time_ms", ">=", BigInt(fromMs))
+      .where("time_ms", "<", BigInt(toMs))
+      .execute();
+    for (const groupBy of ["none", "key", "account", "model", "provider", "route"] as const)
+      for (const outside of [0, 1, HOUR_MS + 7, 3 * DAY_MS, 11 * DAY_MS - 1])
+        await isAsSummed({ ...query, groupBy, fromMs: fromMs - outside, toMs: toMs + outside });
+  });
+
+  test("stays exact where requests of thirty days that were added up are counted by an older version", async () => {
+    await insert(
+      writes,
+      Array.from({ length: 100 }, () => makeAt(START - below(LONG_AGO_MS))),
+    );
+    await insert(writes, [makeAt(START + DAYS * DAY_MS)]);
+    await countAll();
+    await sumAll();
+    const query = { filter: {}, isOpen: true, interval: "all", measures: MEASURES } as const;
+    const all = { ...query, fromMs: START - LONG_AGO_MS - 30 * DAY_MS, toMs: START } as const;
+    for (let round = 0; round < 5; round += 1) {
+      // It knows of no sums. The clock was set back, also with the last request.
+      await insert(
+        writes,
+        Array.from({ length: 3 }, () => makeAt(START - below(LONG_AGO_MS))),
+      );
+      await countAll();
+      for (const groupBy of GROUPINGS) await isAsSummed({ ...all, groupBy });
+      await insert(writes, [makeAt(START + DAYS * DAY_MS)]);
+      await countAll();
+      expect(await hasUnsummed(writes)).toBe(true);
+      if (round % 2 === 0) await sumAll();
+      for (const groupBy of GROUPINGS) await isAsSummed({ ...all, groupBy });
+    }
+  });
+
+  test("is not added up by thirty days while they are counted, also where a clock was once a year ahead", async () => {
+    await insert(writes, [makeAt(START + 365 * DAY_MS)]);
+    await insert(
+      writes,
+      Array.from({ length: 20 }, () => makeAt(START - below(DAY_MS))),
+    );
+    await countAll();
+    expect(await hasUnsummed(writes)).toBe(false);
+    await insert(writes, [makeAt(START + 31 * DAY_MS)]);
+    await countAll();
+    await sumAll();
+    expect(await summedTimes()).toEqual([startOf(THIRTY_DAYS_MS, START - DAY_MS)]);
+  });
+
+  if (engine.name === "postgres")
+    test("of thirty days is not written where requests were counted since they were read", async () => {
+      await insert(writes, [makeAt(START - LONG_AGO_MS), makeAt(START)]);
+      await countAll();
+      let hasRead = (): void => {};
+      const read = new Promise<void>((resolve) => (hasRead = resolve));
+      let late: Promise<boolean> | undefined;
+      await others.transaction().execute(async (tx) => {
+        await tx.updateTable("usage_mark").set({ request_seq: 2n }).execute();
+        const failpoint: Failpoint = (name) => (name === "usage.before_mark" ? hasRead() : undefined);
+        // It waits for the lock of the mark from here on.
+        late = sumThirtyDays({ database: writes, engine: engine.name, failpoint });
+        await read;
+        await tx.updateTable("usage_mark").set({ request_seq: 3n }).execute();
+      });
+      expect(await late).toBe(true);
+      expect(await summedTimes()).toEqual([]);
+    });
 
   if (engine.name === "postgres")
     test("writes nothing where another process has moved the mark since it was read", async () => {

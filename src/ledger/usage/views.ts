@@ -10,6 +10,8 @@ export const DIMENSIONS = ["model", "provider", "account", "key", "outcome"] as 
 export const FIVE_MINUTES_MS = 5 * 60 * 1000;
 export const HOUR_MS = 60 * 60 * 1000;
 export const DAY_MS = 24 * HOUR_MS;
+/** By thirty days only whole ones that lie behind are kept (`thirty-days.ts`). Counted from 1970 on, not by the calendar. */
+export const THIRTY_DAYS_MS = 30 * DAY_MS;
 
 /** Those by which usage can be asked for. */
 export const INTERVALS_MS = { hour: HOUR_MS, day: DAY_MS } as const;
@@ -23,13 +25,13 @@ interface ViewForm {
 /**
  * What usage is kept by, the one with the fewest rows first: a year by the day is a few thousand rows. The last has
  * everything, and an index for one key and one account. Fewer rows than it has by the hour would be hardly fewer where
- * an hour has few requests.
+ * an hour has few requests; and so with those that it has by the day.
  */
 export const VIEWS = {
-  outcome: { has: ["outcome"], grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS] },
-  route: { has: ["model", "provider"], grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS] },
-  account: { has: ["account"], grains: [DAY_MS] },
-  key: { has: ["account", "key"], grains: [DAY_MS] },
+  outcome: { has: ["outcome"], grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS, THIRTY_DAYS_MS] },
+  route: { has: ["model", "provider"], grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS, THIRTY_DAYS_MS] },
+  account: { has: ["account"], grains: [DAY_MS, THIRTY_DAYS_MS] },
+  key: { has: ["account", "key"], grains: [DAY_MS, THIRTY_DAYS_MS] },
   full: { has: DIMENSIONS, grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS] },
 } as const satisfies Readonly<Record<string, ViewForm>>;
 
@@ -58,7 +60,13 @@ export function namesIn(view: View, all: Names): Names {
   };
 }
 
-/** When the five minutes, the hour or the day of a moment begin. */
+/** Whether a view is kept by these times. */
+export function isKeptBy(grainMs: number, view: View): boolean {
+  const { grains }: ViewForm = VIEWS[view];
+  return grains.includes(grainMs);
+}
+
+/** When the five minutes, the hour, the day or the thirty days of a moment begin. */
 export function startOf(grainMs: number, ms: number): number {
   return Math.floor(ms / grainMs) * grainMs;
 }

@@ -9,6 +9,7 @@ import { noteLedgerHours } from "../../../ledger/usage/ledger-hours.ts";
 import { rollUpRecent } from "../../../ledger/usage/recent.ts";
 import { readUsage } from "../../../ledger/usage/read-usage.ts";
 import { rollUp } from "../../../ledger/usage/roll-up.ts";
+import { sumThirtyDays } from "../../../ledger/usage/thirty-days.ts";
 import { readGroupNames } from "../group-names.ts";
 import { measuresOf, usageText } from "../usage-text.ts";
 import { listText } from "./lists.ts";
@@ -38,6 +39,7 @@ export function openWork(place: ThreadPlace): (work: AdminWork) => Promise<Admin
     const isMore = [
       await rollUp({ ...figures, engine, horizon: figures.requests }),
       await rollUpRecent({ ...figures, engine }),
+      await sumThirtyDays({ ...figures, engine }),
       await noteLedgerHours({ ...figures, engine, horizon: figures.entries }),
     ];
     return { more: isMore.includes(true) };

@@ -1,0 +1,117 @@
+import { sql } from "kysely";
+import { noFailpoint } from "../../core/failpoint.ts";
+import type { Engine } from "../../db/engine.ts";
+import { atOneMoment } from "../../db/one-moment.ts";
+import type { Database } from "../../db/schema.ts";
+import { type Measure, noMeasures } from "./measures.ts";
+import type { RollUpParts } from "./roll-up.ts";
+import { type Rollup, storeRollups, sumRollups } from "./rollups.ts";
+import { DAY_MS, isKeptBy, THIRTY_DAYS_MS, type View, VIEWS } from "./views.ts";
+
+// Rollups of thirty days are sums of the rollups of their days, made once these lie behind. A roll-up of requests does not
+// change them. Each of them has the last number of the requests in its days. A request that is counted later has a later
+// number than all that were counted before it: where its time is in those thirty days, one of the days has a later last
+// number from then on. So a read sees by the numbers whether the sums still have all of their days. It takes the days
+// where they do not, also those that an older version has written, which knows nothing of these sums.
+
+const MEASURES = Object.keys(noMeasures()) as readonly Measure[];
+
+/** A span of time: from then, and before then. */
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/**
+ * Adds up the newest thirty days whose sums are missing or lack a request. As with `rollUp`, what was read is written only
+ * where the mark is as it was. Resolves with whether there may be more to add up.
+ */
+export async function sumThirtyDays({
+  database,
+  engine,
+  failpoint = noFailpoint,
+}: Omit<RollUpParts, "horizon" | "maxRequests">): Promise<boolean> {
+  const fromMs = await unsummed(database);
+  if (fromMs === undefined) return false;
+  const { mark, rollups } = await atOneMoment(database, engine, (tx) => addUp(tx, engine, fromMs));
+  failpoint("usage.before_mark");
+  await database.transaction().execute(async (tx) => {
+    const isSame = await tx
+      .updateTable("usage_mark")
+      .set({ request_seq: mark })
+      .where("request_seq", "=", mark)
+      .returning("request_seq")
+      .execute();
+    if (isSame.length === 0) return;
+    failpoint("usage.before_rollups");
+    await storeRollups(tx, engine, rollups);
+    failpoint("usage.before_commit");
+  });
+  failpoint("usage.after_commit");
+  return true;
+}
+
+/** Whether there are thirty days to add up. */
+export async function hasUnsummed(database: Database): Promise<boolean> {
+  return (await unsummed(database)) !== undefined;
+}
+
+/** Which thirty days of a span have sums with all of their days: when they begin, in order. */
+export async function summedIn(database: Database, { fromMs, toMs }: Span): Promise<readonly number[]> {
+  const { rows } = await sql<{ readonly start: bigint }>`select sums.start from (${SUMS}) as sums
+    where sums.start >= ${BigInt(fromMs)} ${
+      toMs === Infinity ? sql`` : sql`and sums.start <= ${BigInt(toMs - THIRTY_DAYS_MS)}`
+    } and sums.last = (select max(last_seq) from usage_rollups where ${DAYS}
+      and time_ms >= sums.start and time_ms < sums.start + ${sql.lit(THIRTY_DAYS_MS)})
+    order by 1`.execute(database);
+  return rows.map(({ start }) => Number(start));
+}
+
+const DAYS = sql`grain_ms = ${sql.lit(DAY_MS)} and view_name = 'outcome'`;
+
+/** The smallest number of each: all rows of one have the same, as long as it was written whole. */
+const SUMS = sql`select time_ms as start, min(last_seq) as last from usage_rollups
+  where grain_ms = ${sql.lit(THIRTY_DAYS_MS)} and view_name = 'outcome' group by time_ms`;
+
+const startOfDays = sql`time_ms - time_ms % ${sql.lit(THIRTY_DAYS_MS)}`;
+
+/**
+ * When the newest thirty days begin that are to be added up. Those that are being counted are not: their sums would have
+ * to be made anew with each roll-up. A clock that was once set to a later year does not end them.
+ */
+async function unsummed(database: Database): Promise<number | undefined> {
+  const { rows } = await sql<{ readonly start: bigint | null }>`select max(days.start) as start
+    from (select ${startOfDays} as start, max(last_seq) as last from usage_rollups where ${DAYS} group by 1) as days
+    left join (${SUMS}) as sums on sums.start = days.start
+    where (sums.last is null or sums.last <> days.last) and days.start <
+      (select ${startOfDays} from usage_rollups where ${DAYS} order by last_seq desc limit 1)`.execute(
+    database,
+  );
+  const start = rows[0]?.start ?? null;
+  return start === null ? undefined : Number(start);
+}
+
+async function addUp(
+  database: Database,
+  engine: Engine,
+  fromMs: number,
+): Promise<{ readonly mark: bigint; readonly rollups: readonly Rollup[] }> {
+  const { request_seq: mark } = await database
+    .selectFrom("usage_mark")
+    .select("request_seq")
+    .executeTakeFirstOrThrow();
+  const time = sql`time_ms >= ${BigInt(fromMs)} and time_ms < ${BigInt(fromMs + THIRTY_DAYS_MS)}`;
+  const numbers = await sql<{ readonly first: bigint; readonly last: bigint }>`
+    select min(first_seq) as first, max(last_seq) as last from usage_rollups where ${DAYS} and ${time}
+    having count(*) > 0`.execute(database);
+  const { first: firstSeq, last: lastSeq } = numbers.rows[0] ?? { first: 0n, last: 0n };
+  const rollups: Rollup[] = [];
+  for (const view of Object.keys(VIEWS) as View[]) {
+    if (!isKeptBy(THIRTY_DAYS_MS, view)) continue;
+    const by = VIEWS[view].has;
+    const form = { grainMs: DAY_MS, view, filter: {}, time, intervalMs: undefined, by, measures: MEASURES };
+    for (const { timeMs: _, ...sum } of await sumRollups(database, engine, form))
+      rollups.push({ ...sum, grainMs: THIRTY_DAYS_MS, view, timeMs: fromMs, firstSeq, lastSeq });
+  }
+  return { mark, rollups };
+}

@@ -8,7 +8,6 @@ import { createUsageRollUps } from "./gateway/usage-roll-ups.ts";
 import { ROUTES } from "./http/routes.ts";
 import { hasUnnoted } from "./ledger/usage/ledger-hours.ts";
 import { hasUncounted } from "./ledger/usage/roll-up.ts";
-import { hasUnsummed } from "./ledger/usage/thirty-days.ts";
 
 /** The thread of the admin interface, and what it keeps: usage and refusals. */
 export interface OpenUsage {
@@ -37,8 +36,8 @@ export function openUsage({ place, database, clock, log }: OpenUsageParts): Open
     log,
   });
   const rollUps = createUsageRollUps({
-    hasUncounted: async () =>
-      (await hasUncounted(database)) || (await hasUnnoted(database)) || hasUnsummed(database),
+    // Days change by roll-ups alone, and each looks whether thirty of them are to be added up.
+    hasUncounted: async () => (await hasUncounted(database)) || hasUnnoted(database),
     rollUp: () => thread.rollUp(),
     clock,
     log,

@@ -11,7 +11,7 @@ export interface UsageRollUps {
 
 /** What it is made of. */
 export interface UsageRollUpParts {
-  /** Whether there are requests, entries of the ledger or days that are not counted yet. */
+  /** Whether there are requests or entries of the ledger that are not counted yet. */
   readonly hasUncounted: () => Promise<boolean>;
   /** Counts the next of them; resolves with whether there are more. */
   readonly rollUp: () => Promise<boolean>;

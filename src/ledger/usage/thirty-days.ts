@@ -51,11 +51,6 @@ export async function sumThirtyDays({
   return true;
 }
 
-/** Whether there are thirty days to add up. */
-export async function hasUnsummed(database: Database): Promise<boolean> {
-  return (await unsummed(database)) !== undefined;
-}
-
 /** Which thirty days of a span have sums with all of their days: when they begin, in order. */
 export async function summedIn(database: Database, { fromMs, toMs }: Span): Promise<readonly number[]> {
   const { rows } = await sql<{ readonly start: bigint }>`select sums.start from (${SUMS}) as sums

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ADMIN_TOKEN, startGateway } from "../gateway/gateway.ts";
 import { type GatewayProcess, startProcess, temporaryFolder } from "../gateway/process.ts";
 import { describeWithPromtool, promtool } from "./promtool.ts";
-import { readSamples } from "./samples.ts";
+import { readSamples, scrape, those } from "./samples.ts";
 
 // Who may read /metrics, and where.
 
@@ -23,6 +23,14 @@ describe("at the gateway's own listener", () => {
       expect(refused.status).toBe(401);
       expect(await refused.text()).not.toContain("switchyard_");
     }
+    await gateway.close();
+  });
+
+  test("no series stands twice, though Gemini makes images and texts by one name", async () => {
+    const gateway = await startGateway({ environment: { GEMINI_API_KEY: "sk-gemini-1" } });
+    const route = 'switchyard_route_state{model="google/gemini-3-pro-image",provider="google",';
+    // Throws where one does.
+    expect(Object.values(those(readSamples(await scrape(gateway)), route))).toEqual([0]);
     await gateway.close();
   });
 

@@ -45,3 +45,20 @@ test("an open breaker shows whichever of a credential's ways comes last", async 
       'switchyard_breaker_open{provider="openai",credential="only"} 1',
     ]);
 });
+
+test("a model that makes images and texts by one name is one route, in the worse of its two states", async () => {
+  const way = (state: "healthy" | "cooling") => ({
+    model: "google/picture",
+    provider: "google",
+    upstreamId: "picture",
+    credential: "",
+    state,
+  });
+  for (const ways of [
+    [way("healthy"), way("cooling")],
+    [way("cooling"), way("healthy")],
+  ])
+    expect(await samplesOf("switchyard_route_state", ways)).toEqual([
+      'switchyard_route_state{model="google/picture",provider="google",upstream_id="picture",credential="only"} 1',
+    ]);
+});

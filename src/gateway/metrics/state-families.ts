@@ -34,7 +34,8 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
     help: "How a model fares at a provider by a credential: 0 healthy, 1 cooling, 2 its breaker is open",
     labels: ["model", "provider", "upstream_id", "credential"],
     type: "gauge",
-    read: () => ways().map((way): Reading => [labelsOf(way), STATES.indexOf(way.state)]),
+    // A model that makes images and texts has two ways by the same labels.
+    read: () => worstOf(ways().map((way) => [labelsOf(way), STATES.indexOf(way.state)])),
   });
   registry.readings({
     name: "switchyard_breaker_open",
@@ -42,15 +43,13 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
     labels: ["provider", "credential"],
     type: "gauge",
     // The ways of a credential share its breaker, but those to images and videos have one of their own.
-    read: () => {
-      const open = new Map<string, Reading>();
-      for (const { provider, credential, state } of ways()) {
-        const labels = [provider, nameOf(credential)];
-        const name = labels.join("\n");
-        if (state === "open" || !open.has(name)) open.set(name, [labels, state === "open" ? 1 : 0]);
-      }
-      return open.values();
-    },
+    read: () =>
+      worstOf(
+        ways().map(({ provider, credential, state }) => [
+          [provider, nameOf(credential)],
+          state === "open" ? 1 : 0,
+        ]),
+      ),
   });
   one("gauge", "switchyard_open_holds", "Holds of requests in this process that have not ended", openHolds);
   registry.readings({
@@ -78,6 +77,18 @@ type Way = Pick<WaySnapshot, "model" | "provider" | "upstreamId" | "credential" 
 
 function labelsOf({ model, provider, upstreamId, credential }: Way): readonly string[] {
   return [model, provider, upstreamId, nameOf(credential)];
+}
+
+/** One reading for the same labels, the largest: Prometheus takes no series twice. */
+function worstOf(readings: readonly Reading[]): Iterable<Reading> {
+  const worst = new Map<string, Reading>();
+  for (const reading of readings) {
+    const [labels, value] = reading;
+    const key = labels.join("\n");
+    const known = worst.get(key);
+    if (known === undefined || value > known[1]) worst.set(key, reading);
+  }
+  return worst.values();
 }
 
 function nameOf(credential: string): string {

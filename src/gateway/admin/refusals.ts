@@ -100,9 +100,20 @@ export async function countRefusals(
     .select([time.as("time_ms"), (row) => row.fn.sum<bigint | string>("refusals").as("refusals")])
     .where(within("time_ms", hours))
     .$if(interval !== "all", (query) => query.groupBy(time));
+  // Rows are in the order of hours: those of an hour are added up first, so that fewer are sorted.
+  const hourly = database
+    .selectFrom("refusal_counts")
+    .select(["time_ms", ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
+    .where(within("time_ms", hours))
+    .groupBy("time_ms");
+  const daily = database
+    .selectFrom(hourly.as("hourly"))
+    .select([time.as("time_ms"), ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
+    .groupBy(time);
+  const ungrouped = interval === "day" ? daily : counted;
   const rows =
     column === undefined
-      ? await counted.execute()
+      ? await ungrouped.execute()
       : await counted.select(`${column} as name`).groupBy(column).execute();
   return rows
     .map((row) => ({

@@ -133,14 +133,15 @@ export interface TaskCountView {
 
 /** How many of the tasks that were created in a time are in each state now, by an index alone. */
 export async function countTasks(database: Database, range: TimeRange): Promise<readonly TaskCountView[]> {
-  const rows = await database
+  // Each state is counted in one walk of the index: groups would be sorted.
+  const counts = await database
     .selectFrom("tasks")
-    .select(["state", ({ fn }) => fn.countAll().as("tasks")])
+    .select(({ fn }) =>
+      TASK_STATES.map((state) => fn.countAll<bigint>().filterWhere("state", "=", state).as(state)),
+    )
     .where(within("created_at_ms", range))
-    .groupBy("state")
-    .execute();
-  const counts = new Map(rows.map(({ state, tasks }) => [state, Number(tasks)]));
-  return TASK_STATES.map((status) => ({ status, count: counts.get(status) ?? 0 }));
+    .executeTakeFirstOrThrow();
+  return TASK_STATES.map((status) => ({ status, count: Number(counts[status]) }));
 }
 
 /** A row as the admin interface shows it. */

@@ -56,15 +56,23 @@ export function usageText(query: ShownUsage, groups: readonly UsageGroup[], name
   const { fromMs, toMs, interval, groupBy, figures, hidesCost } = query;
   const asked = { from: fromMs / 1000, to: toMs / 1000, interval, group_by: groupBy };
   const members = FIGURES.filter((name) => figures.includes(name)).map((name) => {
-    const text = hidesCost && OF_COST.has(name) ? () => "0" : FORMS[name].text;
-    return (measures: Measures) => `,"${name}":${text(measures)}`;
+    const textOf = hidesCost && OF_COST.has(name) ? () => "0" : FORMS[name].text;
+    return { head: `,"${name}":`, textOf };
   });
-  // Written by hand: there may be many thousands of them.
-  const data = groups.map(({ timeMs, group, measures }) => {
-    const head = `{"time":${timeMs / 1000},"group":${JSON.stringify(group)}`;
+  const heads = new Map<string | null, string>();
+  const headOf = (group: string | null): string => {
     const name = names === undefined ? "" : `,"name":${JSON.stringify(names.get(group ?? "") ?? null)}`;
-    return `${head}${name}${members.map((textOf) => textOf(measures)).join("")}}`;
-  });
+    return `,"group":${JSON.stringify(group)}${name}`;
+  };
+  // Written by hand: there may be many thousands of them, of few groups.
+  const data: string[] = [];
+  for (const { timeMs, group, measures } of groups) {
+    let head = heads.get(group);
+    if (head === undefined) heads.set(group, (head = headOf(group)));
+    let text = `{"time":${timeMs / 1000}${head}`;
+    for (const { head, textOf } of members) text += head + textOf(measures);
+    data.push(`${text}}`);
+  }
   return `${JSON.stringify(asked).slice(0, -1)},"data":[${data.join(",")}]}`;
 }
 

@@ -256,15 +256,8 @@ type MeasuredRow = Readonly<
 /** Sums as a store gives them, of what is added up. */
 type SumRow = Partial<Names & MeasuredRow> & { readonly timeMs: bigint };
 
-function toSum({
-  timeMs,
-  model = "",
-  provider = "",
-  account = "",
-  key = "",
-  outcome = "",
-  ...row
-}: SumRow): UsageSum {
+function toSum(row: SumRow): UsageSum {
+  const { timeMs, model = "", provider = "", account = "", key = "", outcome = "" } = row;
   return {
     timeMs: Number(timeMs),
     model,
@@ -272,6 +265,7 @@ function toSum({
     account,
     key,
     outcome,
+    // The whole row: a year may have many thousands of them, and a copy of each is most of the work.
     measures: toMeasures(row, readHistograms),
   };
 }

@@ -145,6 +145,26 @@ describe("GET /admin/v1/routes", () => {
     ]);
   });
 
+  test("knows nothing of a route that was taken away and is back", async () => {
+    const file = join(gateway.home, "..", "switchyard.yaml");
+    const own = SETTINGS.replaceAll("http://127.0.0.1:9", double.url);
+    const change = (settings: string): void => {
+      writeFileSync(file, settings);
+      gateway.services.reload();
+    };
+    const calls = async (): Promise<Json[]> => (await list("?model=mirror/own")).map(({ calls }) => calls);
+    change(own);
+    const messages = [{ role: "user", content: "Hello." }];
+    expect((await gateway.chat({ model: "mirror/own", messages, max_tokens: 20 })).status).toBe(200);
+    expect(await calls()).toEqual([1]);
+    // What stays keeps what was learned.
+    change(`${own}timeouts: {}\n`);
+    expect(await calls()).toEqual([1]);
+    change("{}");
+    change(own);
+    expect(await calls()).toEqual([0]);
+  });
+
   test("shows no credential, and is for the admin token alone", async () => {
     const text = JSON.stringify(await list());
     for (const secret of [UPSTREAM_KEY, SECOND_KEY, "fal-canary"]) expect(text).not.toContain(secret);

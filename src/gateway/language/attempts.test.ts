@@ -144,6 +144,16 @@ describe("a request that fails", () => {
     expect((await open().first(here)).name).toBe("a/1 signed");
   });
 
+  test("is not tried again by a way that another request's limit keeps back for longer than it waits", async () => {
+    const { routing, open } = waysOf(["a/1"]);
+    const [one, other] = [open(), open()];
+    await one.first(here);
+    await other.first(here);
+    other.end(limited("6"), answer(429));
+    expect(await one.next(refused(503), answer(503), here)).toBeUndefined();
+    expect(left(routing)).toBe(10);
+  });
+
   test("takes nothing of the budget where there is no way left", async () => {
     const { open, routing, candidates } = waysOf(["a/1"], { breakerFailures: 0 });
     for (let i = 0; i < 40; i += 1) {

@@ -72,14 +72,14 @@ function roomOf({ hold, legs }: HeldRequest): Room {
 
 /** The request written for another way than its first; `undefined` where it cannot go there for what is held. */
 async function prepareWay(held: HeldRequest, leg: Leg, way: Destination): Promise<LanguageCall | undefined> {
-  const { services, input, request, hold, legs } = held;
+  const { input, request, hold, legs } = held;
   try {
     const target = await recalledFor(held, way);
     const demand = await request.aimAt({ spoken: way.spoken.id, target });
-    const { plan, snapshot } = leg.admission;
-    // Prices are those of the moment of the hold.
-    const now = admit(way, held.input.protocol.id, demand, services.clock.nowMs());
-    const admission = { ...now, plan, snapshot };
+    const { plan, snapshot, admittedAtMs } = leg.admission;
+    // Prices are those of the moment of the hold, which is measured by them.
+    const admitted = admit(way, input.protocol.id, demand, admittedAtMs);
+    const admission = { ...admitted, plan, snapshot };
     const room = roomIn(hold, admission);
     if (room === undefined) return undefined;
     const body = await request.copy(outputBound(room, admission));

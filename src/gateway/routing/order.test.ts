@@ -36,9 +36,9 @@ function orderOf({ seed = 1 } = {}) {
     clock,
     random: { bytes: (count) => Uint8Array.from({ length: count }, () => Math.floor(next() * 256)) },
     health: {
-      look: ({ provider, credential }) => ({
+      look: ({ provider, credential }, bounds) => ({
         state: "healthy",
-        waitMs: 0,
+        waitMs: bounds?.concurrency === 0 ? 1_000 : 0,
         latencyMs: undefined,
         plainMs: undefined,
         failures: 0,
@@ -132,6 +132,12 @@ describe("what can be called now comes first", () => {
     standings.set("a", { state: "open", waitMs: 10 });
     standings.set("b", { state: "healthy", waitMs: 900 });
     expect(providers("order", waysOf(routesOf({ a: {}, b: {}, c: {} })))).toBe("cba");
+  });
+
+  test("the bounds that count are those of each way's own credential", () => {
+    const [full, free] = waysOf(routesOf({ a: {}, b: {} })) as [Way, Way];
+    const bounded = { ...full, bounds: { concurrency: 0 } };
+    expect(orderOf().providers("order", [bounded, free])).toBe("ba");
   });
 
   test("a half-open breaker keeps its place, so that it is tried although another way works", () => {

@@ -188,10 +188,21 @@ describe("models with their routing", () => {
       "{ models: { a/p: { fallback: [a/m] } } }",
       "routing.models.a/p.fallback is for language models, and a/p is none.",
     ],
+    [
+      "{ models: { a/m: { routes: [{ provider: azure }, { provider: openai }, { provider: azure, upstream_id: dep, weight: 2 }] } } }",
+      "routing.models.a/m.routes[2] stands there twice.",
+    ],
   ];
   for (const [yaml, says] of wrongs)
     test(`${yaml}: ${says}`, () =>
       expect(() => routedBy(yaml, [MODEL, OTHER, VECTORS, PICTURES])).toThrow(new Error(says)));
+
+  test("a provider has several routes, by two names or in different formats", () => {
+    const [model] = routedBy(
+      "{ models: { a/m: { routes: [{ provider: azure }, { provider: azure, upstream_id: m }, { provider: azure, protocols: [messages] }] } } }",
+    );
+    expect(model?.routes).toHaveLength(3);
+  });
 
   test("a model of another kind has an order and routes, and one whose id is a language model's, too, a fallback", () => {
     const [, pictures] = routedBy("{ models: { a/p: { by: cost } } }", [MODEL, PICTURES]);

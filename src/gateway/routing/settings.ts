@@ -196,9 +196,20 @@ export function isStickyByItself({ prices }: Pick<Model, "prices">): boolean {
 
 function withRouting(model: Model, { by, sticky, fallback, routes }: ModelRouting): Model {
   const routing = { by, sticky: sticky ?? isStickyByItself(model), fallback };
-  return routes === undefined
-    ? { ...model, routing }
-    : { ...model, routing, routes: routes.map((route) => namedRoute(model, route)) };
+  if (routes === undefined) return { ...model, routing };
+  const named = routes.map((route) => namedRoute(model, route));
+  checkOnce(model, named);
+  return { ...model, routing, routes: named };
+}
+
+/** A route that stands twice would be called again at once after a failure, as if it were another provider. */
+function checkOnce({ id }: Model, routes: readonly Route[]): void {
+  const seen = new Set<string>();
+  for (const [i, { provider, upstreamId, protocols }] of routes.entries()) {
+    const name = JSON.stringify([provider, upstreamId, protocols?.toSorted()]);
+    if (seen.has(name)) throw new Error(`routing.models.${id}.routes[${i}] stands there twice.`);
+    seen.add(name);
+  }
 }
 
 function namedRoute({ id, routes }: Model, route: RouteSetting): Route {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite, type TestPlace } from "../gateway/engines.ts";
+import { createFakeClock } from "../gateway/fake-clock.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { executeAt } from "../ledger/books.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
@@ -116,10 +117,15 @@ describeOnEngineOfSuite("GET /admin/v1/requests", (engine) => {
   });
 
   test("can be asked for by the time of its settlement, to the millisecond", async () => {
-    const ids = [(await ask()).id, (await ask()).id, (await ask()).id];
+    await gateway.close();
+    const clock = createFakeClock(2_000);
+    gateway = await startGateway({ openai: `${double.url}/v1`, environment: place.environment, clock });
+    const ids: string[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      ids.push((await ask()).id);
+      clock.jump(1);
+    }
     expect((await list()).data.length).toBe(3);
-    for (const [i, id] of ids.entries())
-      await executeAt(place.place, `update requests set settled_at_ms = ${2_000 + i} where id = '${id}'`);
     const found = async (query: string): Promise<readonly string[]> =>
       (await list(query)).data.map(({ id }: Json) => id);
     const [first = "", second = "", third = ""] = ids;

@@ -4,6 +4,7 @@ import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
 import { givenRows } from "../given-rows.ts";
 import { columnList, LEDGER_HOURS, type LedgerHour } from "../rows.ts";
+import { writeMarked } from "./marked-write.ts";
 import type { RollUpParts } from "./roll-up.ts";
 import { HOUR_MS, startOf } from "./views.ts";
 
@@ -32,19 +33,21 @@ export async function noteLedgerHours({
   const last = next.hours.at(-1)?.lastSeq;
   if (last === undefined) return false;
   const hours = jsonOfAmounts(next.hours);
-  await database.transaction().execute(async (tx) => {
-    const moved = await tx
-      .updateTable("ledger_mark")
-      .set({ seq: last })
-      .where("seq", "=", next.mark)
-      .returning("seq")
-      .execute();
-    if (moved.length === 0) return;
-    const members = Object.keys(LEDGER_HOURS.columns).map((member) => sql.ref(`t.${member}`));
+  const members = Object.keys(LEDGER_HOURS.columns).map((member) => sql.ref(`t.${member}`));
+  await writeMarked({
+    database,
+    move: (tx) =>
+      tx
+        .updateTable("ledger_mark")
+        .set({ seq: last })
+        .where("seq", "=", next.mark)
+        .returning("seq")
+        .execute(),
     // What is noted has lower numbers: only the last one of an hour changes.
-    await sql`insert into ledger_hours (${sql.raw(columnList(LEDGER_HOURS))})
+    write: (tx) =>
+      sql`insert into ledger_hours (${sql.raw(columnList(LEDGER_HOURS))})
       select ${sql.join(members)} from ${givenRows(engine, LEDGER_HOURS, hours)} where true
-      on conflict (time_ms) do update set last_seq = excluded.last_seq`.execute(tx);
+      on conflict (time_ms) do update set last_seq = excluded.last_seq`.execute(tx),
   });
   return next.entries === maxEntries;
 }

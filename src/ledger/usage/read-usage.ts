@@ -195,7 +195,7 @@ function withThirtyDays({ fromMs, toMs }: Whole, starts: readonly number[]): rea
   };
   let at = fromMs;
   for (const start of starts) {
-    if (at < start) add(DAY_MS, at, start);
+    add(DAY_MS, at, start);
     add(THIRTY_DAYS_MS, start, (at = start + THIRTY_DAYS_MS));
   }
   add(DAY_MS, at, toMs);

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { noFailpoint } from "../../core/failpoint.ts";
 import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
+import { writeMarked } from "./marked-write.ts";
 import { selectCounted, timeOf } from "./measures.ts";
 import type { RollUpParts } from "./roll-up.ts";
 import { rollupsOf, storeRollups, withStored } from "./rollups.ts";
@@ -45,28 +45,28 @@ export async function readRecentMark(database: Database): Promise<RecentMark> {
 export async function rollUpRecent({
   database,
   engine,
-  failpoint = noFailpoint,
+  failpoint,
   maxRequests = MAX_REQUESTS,
 }: Omit<RollUpParts, "horizon">): Promise<boolean> {
   // Mostly there are too few: one statement finds that.
   if ((await waitingIn(database)) < BigInt(maxRequests)) return false;
   const next = await atOneMoment(database, engine, (tx) => readNext(tx, engine, maxRequests));
   if (next === undefined) return false;
-  failpoint("usage.before_mark");
-  await database.transaction().execute(async (tx) => {
-    const moved = await tx
-      .updateTable("usage_recent_mark")
-      .set({ request_seq: next.last, from_ms: BigInt(next.fromMs) })
-      .where("request_seq", "=", next.mark)
-      .returning("request_seq")
-      .execute();
-    if (moved.length === 0) return;
-    failpoint("usage.before_rollups");
-    await storeRollups(tx, engine, next.rollups);
-    await dropBefore(tx, next.fromMs, VIEWS_KEPT * maxRequests);
-    failpoint("usage.before_commit");
+  await writeMarked({
+    database,
+    failpoint,
+    move: (tx) =>
+      tx
+        .updateTable("usage_recent_mark")
+        .set({ request_seq: next.last, from_ms: BigInt(next.fromMs) })
+        .where("request_seq", "=", next.mark)
+        .returning("request_seq")
+        .execute(),
+    async write(tx) {
+      await storeRollups(tx, engine, next.rollups);
+      await dropBefore(tx, next.fromMs, VIEWS_KEPT * maxRequests);
+    },
   });
-  failpoint("usage.after_commit");
   return next.isMore;
 }
 

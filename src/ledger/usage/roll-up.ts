@@ -1,8 +1,9 @@
-import { type Failpoint, noFailpoint } from "../../core/failpoint.ts";
+import type { Failpoint } from "../../core/failpoint.ts";
 import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
 import type { Horizon } from "./horizon.ts";
+import { writeMarked } from "./marked-write.ts";
 import { selectCounted } from "./measures.ts";
 import { rollupsOf, storeRollups, withStored } from "./rollups.ts";
 import { DAY_MS, HOUR_MS } from "./views.ts";
@@ -26,27 +27,28 @@ export interface RollUpParts {
  * often and by however many processes this is done. Resolves with whether there is more to count now.
  */
 export async function rollUp(parts: RollUpParts): Promise<boolean> {
-  const { database, engine, horizon, failpoint = noFailpoint, maxRequests = MAX_REQUESTS } = parts;
+  const { database, engine, horizon, failpoint, maxRequests = MAX_REQUESTS } = parts;
   // Before the snapshot, which then has all rows up to it.
   const upTo = await horizon();
   const next = await atOneMoment(database, engine, (tx) => readNext(tx, engine, { upTo, maxRequests }));
   if (next === undefined) return false;
-  failpoint("usage.before_mark");
-  await database.transaction().execute(async (tx) => {
-    // It takes the lock of the mark, and with it an embedded store's lock for writing.
-    const moved = await tx
-      .updateTable("usage_mark")
-      .set({ request_seq: next.last })
-      .where("request_seq", "=", next.mark)
-      .returning("request_seq")
-      .execute();
-    if (moved.length === 0) return;
-    failpoint("usage.before_rollups");
-    await storeRollups(tx, engine, next.rollups);
-    failpoint("usage.before_commit");
+  await writeMarked({
+    database,
+    failpoint,
+    move: (tx) => moveMark(tx, next.mark, next.last),
+    write: (tx) => storeRollups(tx, engine, next.rollups),
   });
-  failpoint("usage.after_commit");
   return next.isFull;
+}
+
+/** Moves the mark of counted requests; gives no row where it is not at `from`. */
+export function moveMark(database: Database, from: bigint, to: bigint): Promise<readonly unknown[]> {
+  return database
+    .updateTable("usage_mark")
+    .set({ request_seq: to })
+    .where("request_seq", "=", from)
+    .returning("request_seq")
+    .execute();
 }
 
 async function readNext(

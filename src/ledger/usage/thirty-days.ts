@@ -1,22 +1,22 @@
 import { sql } from "kysely";
-import { noFailpoint } from "../../core/failpoint.ts";
 import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
+import { writeMarked } from "./marked-write.ts";
 import { type Measure, noMeasures } from "./measures.ts";
-import type { RollUpParts } from "./roll-up.ts";
+import { moveMark, type RollUpParts } from "./roll-up.ts";
 import { type Rollup, storeRollups, sumRollups } from "./rollups.ts";
 import { DAY_MS, isKeptBy, THIRTY_DAYS_MS, type View, VIEWS } from "./views.ts";
 
-// Rollups of thirty days are sums of the rollups of their days, made once these lie behind. A roll-up of requests does not
-// change them. Each of them has the last number of the requests in its days. A request that is counted later has a later
-// number than all that were counted before it: where its time is in those thirty days, one of the days has a later last
-// number from then on. So a read sees by the numbers whether the sums still have all of their days. It takes the days
-// where they do not, also those that an older version has written, which knows nothing of these sums.
+// A rollup of thirty days is the sum of its days' rollups. The gateway makes it once the days lie behind, and a roll-up of
+// requests does not change it. It has the last number of the requests in its days. A request that is counted later has a
+// later number. Where its time is in those thirty days, one of the days has a later last number than their sum from then
+// on. So a read compares the numbers, and takes the days where the sum lacks a request. An older version beside this one
+// writes days alone, and a read sees that in the same way.
 
 const MEASURES = Object.keys(noMeasures()) as readonly Measure[];
 
-/** A span of time: from then, and before then. */
+/** A span of time: from the first moment on, and before the second. */
 interface Span {
   readonly fromMs: number;
   readonly toMs: number;
@@ -29,25 +29,18 @@ interface Span {
 export async function sumThirtyDays({
   database,
   engine,
-  failpoint = noFailpoint,
+  failpoint,
 }: Omit<RollUpParts, "horizon" | "maxRequests">): Promise<boolean> {
   const fromMs = await unsummed(database);
   if (fromMs === undefined) return false;
   const { mark, rollups } = await atOneMoment(database, engine, (tx) => addUp(tx, engine, fromMs));
-  failpoint("usage.before_mark");
-  await database.transaction().execute(async (tx) => {
-    const isSame = await tx
-      .updateTable("usage_mark")
-      .set({ request_seq: mark })
-      .where("request_seq", "=", mark)
-      .returning("request_seq")
-      .execute();
-    if (isSame.length === 0) return;
-    failpoint("usage.before_rollups");
-    await storeRollups(tx, engine, rollups);
-    failpoint("usage.before_commit");
+  await writeMarked({
+    database,
+    failpoint,
+    // It stays: days change with it alone.
+    move: (tx) => moveMark(tx, mark, mark),
+    write: (tx) => storeRollups(tx, engine, rollups),
   });
-  failpoint("usage.after_commit");
   return true;
 }
 
@@ -71,8 +64,9 @@ const SUMS = sql`select time_ms as start, min(last_seq) as last from usage_rollu
 const startOfDays = sql`time_ms - time_ms % ${sql.lit(THIRTY_DAYS_MS)}`;
 
 /**
- * When the newest thirty days begin that are to be added up. Those that are being counted are not: their sums would have
- * to be made anew with each roll-up. A clock that was once set to a later year does not end them.
+ * When the newest thirty days begin whose sums are missing or lack a request. Those of the last request do not count yet:
+ * each roll-up would make their sums anew. The last request is the one with the last number, since a clock may once have
+ * been set to a later year.
  */
 async function unsummed(database: Database): Promise<number | undefined> {
   const { rows } = await sql<{ readonly start: bigint | null }>`select max(days.start) as start

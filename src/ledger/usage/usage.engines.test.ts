@@ -105,6 +105,15 @@ describeOnEngineOfSuite("usage", (engine) => {
     while (await sumThirtyDays({ database: writes, engine: engine.name }));
   };
 
+  /** Requests of many days, and one that puts these behind it. */
+  const insertBehind = async (length: number): Promise<void> => {
+    await insert(
+      writes,
+      Array.from({ length }, () => makeAt(START - below(LONG_AGO_MS))),
+    );
+    await insert(writes, [makeAt(START + DAYS * DAY_MS)]);
+  };
+
   /** The thirty days that are kept, by the key of each. */
   const summedTimes = async (): Promise<readonly number[]> => {
     const rows = await writes
@@ -237,11 +246,7 @@ describeOnEngineOfSuite("usage", (engine) => {
   });
 
   test("of thirty days is not read by the day once these lie behind, and stays exact at any ends", async () => {
-    await insert(
-      writes,
-      Array.from({ length: 200 }, () => makeAt(START - below(LONG_AGO_MS))),
-    );
-    await insert(writes, [makeAt(START + DAYS * DAY_MS)]);
+    await insertBehind(200);
     await countAll();
     await sumAll();
     expect(await sumThirtyDays({ database: writes, engine: engine.name })).toBe(false);
@@ -266,11 +271,7 @@ describeOnEngineOfSuite("usage", (engine) => {
   });
 
   test("stays exact where requests of thirty days that were added up are counted by an older version", async () => {
-    await insert(
-      writes,
-      Array.from({ length: 100 }, () => makeAt(START - below(LONG_AGO_MS))),
-    );
-    await insert(writes, [makeAt(START + DAYS * DAY_MS)]);
+    await insertBehind(100);
     await countAll();
     await sumAll();
     const query = { filter: {}, isOpen: true, interval: "all", measures: MEASURES } as const;

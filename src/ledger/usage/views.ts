@@ -10,7 +10,7 @@ export const DIMENSIONS = ["model", "provider", "account", "key", "outcome"] as 
 export const FIVE_MINUTES_MS = 5 * 60 * 1000;
 export const HOUR_MS = 60 * 60 * 1000;
 export const DAY_MS = 24 * HOUR_MS;
-/** By thirty days only whole ones that lie behind are kept (`thirty-days.ts`). Counted from 1970 on, not by the calendar. */
+/** Counted from 1970 on, not by the calendar. `thirty-days.ts` makes them once they lie behind. */
 export const THIRTY_DAYS_MS = 30 * DAY_MS;
 
 /** Those by which usage can be asked for. */
@@ -24,8 +24,8 @@ interface ViewForm {
 
 /**
  * What usage is kept by, the one with the fewest rows first: a year by the day is a few thousand rows. The last has
- * everything, and an index for one key and one account. Fewer rows than it has by the hour would be hardly fewer where
- * an hour has few requests; and so with those that it has by the day.
+ * everything, and an index for one key and one account. It has no thirty days: where a day has few requests of the same
+ * names, thirty days have hardly fewer rows.
  */
 export const VIEWS = {
   outcome: { has: ["outcome"], grains: [FIVE_MINUTES_MS, HOUR_MS, DAY_MS, THIRTY_DAYS_MS] },

@@ -93,11 +93,11 @@ export interface MediaRefusal {
   readonly retryAfterMs?: number;
 }
 
-/** Of a task that is sent as one call for each of its parts, how many have begun: one at least, in all. */
+/** How many parts of a task have begun that `create` sends as one call for each: one at least, in all. */
 export interface BegunParts {
-  /** Parts that are done, or are told of when the task's job is asked after. */
+  /** Parts that the provider has done, or whose end it tells when it is asked after the task's job. */
   readonly surely: number;
-  /** Parts of which nobody can tell. */
+  /** Parts that the provider may have begun: its answer does not say so, or did not come. */
   readonly maybe: number;
 }
 

@@ -59,7 +59,7 @@ describeOnEngines("rollups", (engine) => {
       while (await sumThirtyDays(parts));
       while (await noteLedgerHours({ ...parts, horizon: entries }));
     };
-    // Days behind the last request are added up; the sums of those that are being counted are made anew later.
+    // Only days behind the last request have sums by thirty: this one puts all others behind it.
     const last = makeRequest(random);
     await insertRequests(database, [{ ...last, endedMs: last.endedMs + THIRTY_DAYS_MS }], written);
     written += 1;

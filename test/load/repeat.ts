@@ -20,7 +20,7 @@ export async function repeat(
   const times: number[] = [];
   let asked = 0;
   const ask = async (): Promise<void> => {
-    for (; asked < count;) {
+    while (asked < count) {
       asked += 1;
       const askedAt = performance.now();
       const status = await client.send().then(

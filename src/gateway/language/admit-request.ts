@@ -33,7 +33,7 @@ export interface Admitted {
   readonly limited: KeyPass | undefined;
 }
 
-/** The models that may serve a request, and the warnings of those that may not. */
+/** The models that may serve a request, and the warnings about those that cannot. */
 type Legs = Pick<Admitted, "legs" | "left">;
 
 /** A request that is being admitted. */

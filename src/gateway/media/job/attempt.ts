@@ -135,7 +135,7 @@ async function attempt(job: Job, { route, place }: Turn): Promise<Attempted> {
   return sent;
 }
 
-/** Counts the parts that the present attempt has begun: those that it was given no word of are in doubt. */
+/** Counts the parts that the present attempt has begun. Those of which the provider said nothing are in doubt. */
 function countParts({ progress, payload, answers }: Job, { kind }: Attempted): void {
   const { surely, maybe } = answers.begun ?? { surely: partsOf(payload), maybe: 0 };
   if (kind === "taken") progress.begun = surely;

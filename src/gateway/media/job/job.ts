@@ -88,9 +88,7 @@ async function deliver(job: Job, { outputs, usage }: MediaDone): Promise<TaskOut
   const asked = request.kind === "image" ? request.n : 1;
   const outputParts = { ...parts, run, asked, signal, texts, memory, ownHosts, onTrouble };
   const files = await keepOutputs(outputParts, outputs);
-  if (files.length === 0) {
-    return failed(job, noResult(run.kind));
-  }
+  if (files.length === 0) return failed(job, noResult(run.kind));
   const delivery = {
     model: job.model,
     request,

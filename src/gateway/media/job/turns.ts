@@ -81,7 +81,7 @@ export function createTurns(job: Job): Turns {
 
     out(route, said) {
       turns = turns.filter((turn) => turn.route !== route);
-      // The client can ask for less: it is told this before a fault that only the operator can mend.
+      // The client can ask for less, so the gateway tells it this rather than a fault that only the operator can mend.
       if (refusal.reason !== "beyond_limit") refusal = said;
     },
   };

@@ -128,22 +128,6 @@ test("a stream that is slow to begin is kept open from 15 s on, and then answers
   expect(all.at(-2).credit).toBe(0.07);
 });
 
-test("the silence of a stream that was slow to begin counts from its beginning", async () => {
-  const [head, content] = [createGate(), createGate()];
-  double.handle(() => gateAt(gateAt(sseAnswer(events), "start", head), "head-end", content));
-  const waiting = gateway.chat({ ...body, stream: true });
-  await double.waitForRequest(1);
-  await clock.advance(15_000);
-  const response = await waiting;
-  await clock.advance(60_000);
-  head.release();
-  // The provider's head has to come before time goes on.
-  await Bun.sleep(100);
-  await clock.advance(40_000);
-  content.release();
-  expect(streamEvents(await response.text()).at(-2).credit).toBe(0.07);
-});
-
 test("a refusal after the 200 was committed is told inside the stream, and free", async () => {
   const gate = createGate();
   double.handle(() =>

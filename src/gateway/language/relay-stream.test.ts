@@ -24,17 +24,22 @@ interface AnswerOptions {
   readonly told?: string[];
   readonly memory?: RequestMemory;
   readonly clock?: FakeClock;
+  /** Until then the provider says nothing. */
+  readonly begins?: Promise<void>;
   readonly sendAgain?: PaidCall["sendAgain"] | undefined;
 }
 
 /** A streamed answer of a provider that sends `body`, and what became of its call and its record. */
 async function openAnswer(body: ReadableStream<Uint8Array>, options: AnswerOptions = {}) {
   const { protocol = chatCompletions, told = [], memory = createRequestMemory(() => 64 * MIB) } = options;
-  const { clock = createFakeClock(), sendAgain = async () => undefined } = options;
+  const { clock = createFakeClock(), sendAgain = async () => undefined, begins } = options;
   const call = {
     protocol,
     context: { ...ANSWER_CONTEXT, model: "m" },
-    send: async () => ({ open: () => body.getReader() }) as unknown as UpstreamAnswer,
+    async send() {
+      await begins;
+      return { open: () => body.getReader() } as unknown as UpstreamAnswer;
+    },
     sawByte: () => {},
     sawAnswer: () => {},
     sendAgain,
@@ -136,6 +141,35 @@ for (const inARead of [1, 16, 64, 128].map((kib) => kib * KIB))
     await piping;
     expect(stream.given).toBe(bytes.length);
   });
+
+test("the silence of a stream that was slow to begin counts from its beginning", async () => {
+  const clock = createFakeClock();
+  const told: string[] = [];
+  const { promise: begins, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: content, resolve: goOn } = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        await content;
+        controller.enqueue(chatStream({ words: ["Hello."] }));
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const opening = openAnswer(body, { clock, told, begins });
+  await clock.advance(DEFAULT_TIMEOUTS.keepAliveMs);
+  const { answer } = await opening;
+  const piping = answer.pipe({ write: () => {}, flush: () => undefined });
+  // Together they are longer than a stream may be silent.
+  await clock.advance(DEFAULT_TIMEOUTS.idleMs - 1_000);
+  begin();
+  await clock.advance(0);
+  await clock.advance(DEFAULT_TIMEOUTS.idleMs - 1_000);
+  goOn();
+  await piping;
+  expect(told).toEqual(["charged", "finished 200"]);
+});
 
 /** Events without content, of which a provider may send any number. */
 const EMPTY = [

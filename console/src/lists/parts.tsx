@@ -3,6 +3,7 @@ import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
 import { CopyButton } from "../design/copy.tsx";
 import { SelectField, TextField } from "../design/field.tsx";
+import { Empty } from "../design/states.tsx";
 import ui from "../design/ui.module.css";
 import { counted } from "../format/numbers.ts";
 import type { Words } from "../words/words.ts";
@@ -233,6 +234,27 @@ export function Rows(props: {
     >
       {props.children}
     </div>
+  );
+}
+
+/** What a list says whose filters find nothing. Until all pages are read, one that is left may have what they look for. */
+export function NoneLikeThat(props: {
+  readonly noun: string;
+  readonly of: { readonly hasNextPage: boolean; readonly isRefetchError: boolean; fetchNextPage(): unknown };
+}) {
+  return (
+    <Show
+      when={props.of.hasNextPage}
+      fallback={
+        <Empty title={`No ${props.noun} is like that`}>
+          <p>Other filters may find it.</p>
+        </Empty>
+      }
+    >
+      <Empty title={`No ${props.noun} of those read so far is like that`}>
+        <Button onClick={() => void props.of.fetchNextPage()}>Look on</Button>
+      </Empty>
+    </Show>
   );
 }
 

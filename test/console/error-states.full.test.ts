@@ -108,6 +108,7 @@ describeInLooks("a page", (next) => {
     ] as const) {
       await page.goto(`${desk.gateway.url}/console/${path}`);
       await page.getByRole("main").getByText(words).first().waitFor();
+      expect([path, await page.getByRole("main").getByRole("link").count()]).toEqual([path, 1]);
       await opened.picture(`missing-${path.split("/")[0]}`);
       expectLogged(opened, / 404 /);
     }

@@ -32,7 +32,15 @@ export function AccountPage() {
         <Show
           when={account.data}
           fallback={
-            <Page title="Account" aside={<CopyableId id={id} what="account id" />}>
+            <Page
+              title="Account"
+              aside={<CopyableId id={id} what="account id" />}
+              actions={
+                <Link to="/accounts" class={ui.soft}>
+                  All accounts
+                </Link>
+              }
+            >
               <Loaded of={account} skeleton={<Skeleton lines={8} />}>
                 {() => null}
               </Loaded>

@@ -9,6 +9,7 @@ import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { Columns, Fact, Facts, Figures, Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable } from "../../design/table.tsx";
+import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { count, counted, seconds, share } from "../../format/numbers.ts";
 import { IdLink, ModelId, OwnerLink, WordBadge } from "../../lists/parts.tsx";
@@ -36,7 +37,15 @@ export function KeyPage() {
         <Show
           when={key.data}
           fallback={
-            <Page title="Key" aside={<CopyableId id={id} what="key id" />}>
+            <Page
+              title="Key"
+              aside={<CopyableId id={id} what="key id" />}
+              actions={
+                <Link to="/accounts" search={{ tab: "keys" }} class={ui.soft}>
+                  All keys
+                </Link>
+              }
+            >
               <Loaded of={key} skeleton={<Skeleton lines={8} />}>
                 {() => null}
               </Loaded>

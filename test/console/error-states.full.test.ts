@@ -136,4 +136,17 @@ describeInLooks("a page", (next) => {
       await page.getByText(words).first().waitFor();
     }
   });
+
+  desk.story("of one account or key says that its amounts are not current", async (opened) => {
+    const { page } = opened;
+    const { accountId, keyId } = desk.gateway;
+    for (const path of [`accounts/${accountId}`, `keys/${keyId}`]) {
+      await go(page, path);
+      const head = page.getByRole("main").locator("header").first();
+      await head.getByRole("heading", { level: 1, name: "test" }).waitFor();
+      await breakReads(page, path);
+      await head.getByText("Not current: the last read failed").waitFor();
+    }
+    expectLogged(opened, / 500 /);
+  });
 });

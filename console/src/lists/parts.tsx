@@ -237,6 +237,15 @@ export function Rows(props: {
   );
 }
 
+/** Says that what is shown could not be read again. */
+export function NotCurrent(props: { readonly of: { readonly isRefetchError: boolean } }) {
+  return (
+    <Show when={props.of.isRefetchError}>
+      <Badge tone="warn">Not current: the last read failed</Badge>
+    </Show>
+  );
+}
+
 /** What a list says whose filters find nothing. Until all pages are read, one that is left may have what they look for. */
 export function NoneLikeThat(props: {
   readonly noun: string;
@@ -280,9 +289,7 @@ export function ListEnd(props: {
         {props.isOrdered ? ", in order among these" : `, ${props.given ?? "newest first"}`}
         {props.of.hasNextPage ? "; there are more" : ""}
       </span>
-      <Show when={props.of.isRefetchError}>
-        <Badge tone="warn">Not current: the last read failed</Badge>
-      </Show>
+      <NotCurrent of={props.of} />
       <Show when={props.of.hasNextPage}>
         <Button disabled={props.of.isFetchingNextPage} onClick={() => void props.of.fetchNextPage()}>
           {props.of.isFetchingNextPage ? "Loading…" : "Load more"}

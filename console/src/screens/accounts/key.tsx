@@ -12,7 +12,7 @@ import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { count, counted, seconds, share } from "../../format/numbers.ts";
-import { IdLink, ModelId, OwnerLink, WordBadge } from "../../lists/parts.tsx";
+import { IdLink, ModelId, NotCurrent, OwnerLink, WordBadge } from "../../lists/parts.tsx";
 import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
@@ -52,14 +52,14 @@ export function KeyPage() {
             </Page>
           }
         >
-          {(present) => <Present of={present()} />}
+          {(present) => <Present of={present()} read={key} />}
         </Show>
       )}
     </Show>
   );
 }
 
-function Present(props: { readonly of: KeyDetail }) {
+function Present(props: { readonly of: KeyDetail; readonly read: { readonly isRefetchError: boolean } }) {
   const { range, zoom } = useRange();
   const [open, setOpen] = createSignal<"edit" | "revoke">();
   const step = () => intervalOf(range());
@@ -73,6 +73,7 @@ function Present(props: { readonly of: KeyDetail }) {
           <KeyBadge of={props.of} />
           <code>{props.of.hint}</code>
           <CopyableId id={props.of.id} what="key id" />
+          <NotCurrent of={props.read} />
         </>
       }
       actions={

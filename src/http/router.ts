@@ -125,6 +125,6 @@ function formOf(path: string): RegExp {
  * The path for patterns. Characters that would change its segments stay encoded: parameters are decoded by themselves,
  * once.
  */
-function decoded(path: string): string {
+export function decoded(path: string): string {
   return path.includes("%") ? decodeURI(path.replaceAll("%25", "%2525")) : path;
 }

@@ -108,6 +108,7 @@ describeInLooks("a page", (next) => {
     ] as const) {
       await page.goto(`${desk.gateway.url}/console/${path}`);
       await page.getByRole("main").getByText(words).first().waitFor();
+      expect([path, await page.getByRole("main").getByRole("link").count()]).toEqual([path, 1]);
       await opened.picture(`missing-${path.split("/")[0]}`);
       expectLogged(opened, / 404 /);
     }
@@ -134,5 +135,18 @@ describeInLooks("a page", (next) => {
       await go(page, path);
       await page.getByText(words).first().waitFor();
     }
+  });
+
+  desk.story("of one account or key says that its amounts are not current", async (opened) => {
+    const { page } = opened;
+    const { accountId, keyId } = desk.gateway;
+    for (const path of [`accounts/${accountId}`, `keys/${keyId}`]) {
+      await go(page, path);
+      const head = page.getByRole("main").locator("header").first();
+      await head.getByRole("heading", { level: 1, name: "test" }).waitFor();
+      await breakReads(page, path);
+      await head.getByText("Not current: the last read failed").waitFor();
+    }
+    expectLogged(opened, / 500 /);
   });
 });

@@ -189,4 +189,23 @@ describeInLooks("a page is found", (next) => {
     );
     expect(new Set(await told()).size).toBe(1);
   });
+
+  desk.story("by the name of its tab, which is the page's heading", async ({ page }) => {
+    for (const [path, title] of [
+      ["models", "Models"],
+      ["accounts?tab=keys", "Accounts & keys"],
+      [`accounts/${desk.gateway.accountId}`, "test"],
+      ["nowhere", "There is no such page"],
+    ] as const) {
+      await page.goto(`${desk.gateway.url}/console/${path}`);
+      await page.getByRole("heading", { level: 1, name: title }).waitFor();
+      expect(await page.title()).toBe(`${title} · Switchyard`);
+    }
+    await openPlace(page, "Settings");
+    await page.getByRole("heading", { level: 1, name: "Settings" }).waitFor();
+    expect(await page.title()).toBe("Settings · Switchyard");
+    await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("Admin token or API key").waitFor();
+    expect(await page.title()).toBe("Sign in · Switchyard");
+  });
 });

@@ -183,4 +183,25 @@ describeInLooks("a hostile text", (next) => {
     }
     expect(opened.faults()).toEqual([]);
   });
+
+  desk.story("that turns the direction of writing leaves the words around a name alone", async ({ page }) => {
+    const name = "\u202e321 (cba)";
+    const { json } = await desk.gateway.admin("POST", "/accounts", { name });
+    await go(page, `accounts/${json.id}`);
+    await page.getByRole("button", { name: "Close…" }).click();
+    await page
+      .getByRole("dialog")
+      .getByLabel(/^Type the name/)
+      .waitFor();
+    // The last word of the sentence is its last on the screen, too.
+    const rightOf = (text: string): Promise<number> =>
+      page.evaluate(`(() => {
+        const words = document.querySelector("[role=dialog] label").firstChild;
+        const range = document.createRange();
+        range.setStart(words, words.data.indexOf("${text}"));
+        range.setEnd(words, words.data.indexOf("${text}") + ${text.length});
+        return range.getBoundingClientRect().right;
+      })()`);
+    expect(await rightOf("confirm")).toBeGreaterThan(await rightOf("321"));
+  });
 });

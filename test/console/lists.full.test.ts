@@ -338,4 +338,22 @@ describeInLooks("a list", (next) => {
     const lefts = await page.evaluate<number[]>(DOLLAR_PLACES);
     expect(new Set(lefts).size).toBe(1);
   });
+
+  desk.story(
+    "of accounts and of keys is searched as a whole, also what no page shows yet",
+    async ({ page }) => {
+      for (let at = 0; at <= PAGE; at += 1)
+        await desk.gateway.admin("POST", "/keys", { account_id: second.id, name: `Number ${at}` });
+      for (const [path, text, noun] of [
+        ["accounts?", `Team ${PAGE - 1}`, "account"],
+        ["accounts?tab=keys&", `Number ${PAGE}`, "key"],
+      ] as const) {
+        await go(page, `${path}text=${encodeURIComponent(text)}`);
+        await page.getByRole("link", { name: text, exact: true }).waitFor();
+        await shown(page, `1 ${noun} shown`);
+      }
+      await go(page, "accounts?text=nobody");
+      await page.getByText("No account is like that").waitFor();
+    },
+  );
 });

@@ -214,4 +214,42 @@ describeInLooks("a screen shows", (next) => {
       expect(await time.textContent()).toMatch(/ago|in |now/);
     },
   );
+
+  desk.story("on the page of a key its budget and its limits, and what is used of them", async ({ page }) => {
+    const given = { budget: 1_000, limits: { requests_per_minute: 600 } };
+    const key = { account_id: filled.account, name: "limited", ...given };
+    const { json: made } = await desk.gateway.admin("POST", "/keys", key);
+    const body = { model: filled.model, messages: [{ role: "user", content: "Hi" }] };
+    const headers = { authorization: `Bearer ${made.key}` };
+    for (let at = 0; at < 3; at += 1) expect((await desk.gateway.chat(body, { headers })).status).toBe(200);
+    const { spent } = await desk.read(`/keys/${made.id}`);
+    await go(page, `keys/${made.id}`);
+    const rights = panel(page, "What it may do");
+    await stands(rights, [`${credits(spent)} cr`, "spent and", `${credits(given.budget)} cr`]);
+    const bar = rights.getByRole("progressbar", { name: "Used of the budget" });
+    expect([await bar.getAttribute("value"), await bar.getAttribute("max")]).toEqual([`${spent}`, "1000"]);
+    await stands(rights, ["3 of 600 used", "no limit"]);
+    await stands(panel(page, "Last requests"), [filled.model]);
+  });
+
+  desk.story("on Welcome the first call by curl and by the SDK of each format", async ({ page }) => {
+    await go(page, `welcome?model=${filled.model}`);
+    const call = panel(page, "2. A call");
+    for (const [client, code] of [
+      ["curl", "curl "],
+      ["OpenAI SDK", "new OpenAI("],
+      ["Anthropic SDK", "new Anthropic("],
+      [/^Google/, "new GoogleGenAI("],
+    ] as const) {
+      await call.getByRole("tab", { name: client }).click();
+      const text = await call
+        .getByRole("tabpanel")
+        .locator("code, pre")
+        .filter({ hasText: code })
+        .first()
+        .textContent();
+      expect(text).toContain(desk.gateway.url);
+    }
+    await call.getByRole("link", { name: "Try it here" }).waitFor();
+  });
 });

@@ -165,4 +165,44 @@ describeInLooks("the sign-in", (next) => {
       await page.getByRole("navigation", { name: "Places" }).waitFor();
     },
   );
+
+  desk.story(
+    "in another tab is taken over by this one: what it shows and sends is the new session's",
+    async (opened) => {
+      const { page } = opened;
+      await page.goto(`${desk.gateway.url}/console/models`);
+      await page.waitForLoadState("networkidle");
+      const other = await page.context().newPage();
+      const signInAs = async (credential: string): Promise<void> => {
+        await other.goto(`${desk.gateway.url}/console/settings`);
+        await other.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+        await other.getByLabel("Admin token or API key").fill(credential);
+        await other.keyboard.press("Enter");
+        await other.getByRole("navigation", { name: "Places" }).waitFor();
+        await page.bringToFront();
+      };
+      await signInAs(desk.gateway.key);
+      await page.getByRole("banner").getByText("Key test").waitFor();
+      await openPlace(page, "Settings");
+      await page.getByRole("region", { name: "Your key" }).waitFor();
+
+      await signInAs(ADMIN_TOKEN);
+      await page.getByRole("banner").getByText("Key test").waitFor({ state: "detached" });
+      await openPlace(page, "Accounts & keys");
+      await page.getByRole("button", { name: "Create an account" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill("From the first tab");
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await page.getByRole("heading", { level: 1, name: "From the first tab" }).waitFor();
+
+      // The same reader again: what was begun stays.
+      await openPlace(page, "Accounts & keys");
+      await page.getByRole("button", { name: "Create an account" }).click();
+      await dialog.getByLabel("Name").fill("Begun before");
+      await signInAs(ADMIN_TOKEN);
+      await page.waitForLoadState("networkidle");
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await page.getByRole("heading", { level: 1, name: "Begun before" }).waitFor();
+    },
+  );
 });

@@ -434,3 +434,18 @@ test("parallel requests on credit for a few: exactly those reach upstream, the r
   expect((await poor.account()).balance).toBe(Number((5 - paid * 0.07).toFixed(6)));
   await poor.close();
 });
+
+test("a sum that is too large is told the largest", async () => {
+  const { json } = await gateway.admin("POST", "/accounts", { name: "rich" });
+  const largest = 9_007_199_254;
+  for (const amount of [9_007_199_255, -9_007_199_255, 1e300]) {
+    const refused = await gateway.admin("POST", `/accounts/${json.id}/credits`, { amount, reason: "r" });
+    expect([amount, refused.status]).toEqual([amount, 400]);
+    expect(refused.json.error.message).toContain(String(largest));
+  }
+  const given = await gateway.admin("POST", `/accounts/${json.id}/credits`, { amount: largest, reason: "r" });
+  expect([given.status, given.json.balance]).toEqual([200, largest]);
+  const key = await gateway.admin("POST", "/keys", { account_id: json.id, name: "k", budget: 1e10 });
+  expect([key.status, key.json.error.param]).toEqual([400, "budget"]);
+  expect(key.json.error.message).toContain(String(largest));
+});

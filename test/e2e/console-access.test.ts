@@ -351,6 +351,22 @@ describe("wrong tries", () => {
     expect((await tryFrom("", "adm-21")).status).toBe(401);
   });
 
+  test("are those of the connection, whatever X-Forwarded-For says", async () => {
+    await clock.advance(600_000);
+    for (let i = 0; i < 20; i += 1) expect((await tryFrom(`198.51.100.${i}`, `adm-${i}`)).status).toBe(401);
+    expect((await tryFrom("198.51.100.99", "adm-20")).status).toBe(429);
+  });
+
+  test("behind a trusted proxy are each client's own, and nobody locks the others out", async () => {
+    const proxied = await startGateway({ environment: { TRUSTED_PROXIES: "127.0.0.1" } });
+    const from = async (forwarded: string) =>
+      (await postSession(proxied, "adm-wrong", { "x-forwarded-for": forwarded })).status;
+    // A client may write what it likes before the address that the proxy adds.
+    for (let i = 0; i < 20; i += 1) expect(await from(`203.0.113.${i}, 198.51.100.1`)).toBe(401);
+    expect([await from("203.0.113.99, 198.51.100.1"), await from("198.51.100.2")]).toEqual([429, 401]);
+    await proxied.close();
+  });
+
   test("each is told what is wrong, without the credential", async () => {
     await clock.advance(600_000);
     const unknown = newKeyText(systemRandom);

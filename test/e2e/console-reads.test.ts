@@ -93,6 +93,7 @@ test("an address that is no read of the console refuses the request, and names t
     "//evil.example/console/api/keys",
     "https://evil.example/console/api/keys",
     "/console/api/play/models",
+    "/console/api/%70lay/models",
     "/console/api/x/../play/videos/vid_x/content",
     "/console/api",
     "/console/api/\\..\\..\\admin/v1/keys",

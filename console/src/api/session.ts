@@ -56,7 +56,29 @@ export async function signIn(queries: QueryClient, credential: string): Promise<
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
   queries.setQueryData(SESSION, session);
   setFarewell();
+  tabs?.postMessage("another session");
   return session;
+}
+
+/** Tells the other tabs of this browser, which share the cookie, that it is another one. Tests have no tabs. */
+const tabs = typeof document === "undefined" ? undefined : new BroadcastChannel("switchyard-session");
+
+/** Takes over each session that another tab opens: this tab sends its cookie from then on. */
+export function followTabs(queries: QueryClient): void {
+  // A session that has ended meanwhile shows with the next call.
+  tabs?.addEventListener("message", () => void takeOver(queries).catch(() => undefined));
+}
+
+async function takeOver(queries: QueryClient): Promise<void> {
+  const before = queries.getQueryData(sessionQuery.queryKey);
+  const session = kept(await read("/console/api/session"));
+  queries.setQueryData(SESSION, session);
+  setFarewell();
+  if (before?.role === session.role && before.key?.id === session.key?.id) return;
+  forgetTab();
+  // Pages that the new session may not open have left by then, and read nothing more.
+  await new Promise((resolve) => setTimeout(resolve));
+  await queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
 }
 
 const [stay, setStay] = createSignal<string>();

@@ -1,6 +1,11 @@
-import { type JSX, Show } from "solid-js";
+import { createEffect, type JSX, Show } from "solid-js";
 import { classes } from "./classes.ts";
 import styles from "./ui.module.css";
+
+/** Names the browser's tab, and the entry of its history. */
+export function titleTab(title: string): void {
+  document.title = `${title} · Switchyard`;
+}
 
 /** A page: its heading, its actions, and what it shows. */
 export function Page(props: {
@@ -9,6 +14,7 @@ export function Page(props: {
   readonly actions?: JSX.Element;
   readonly children: JSX.Element;
 }) {
+  createEffect(() => titleTab(props.title));
   return (
     <div class={styles.page}>
       <header class={styles.pageHead}>

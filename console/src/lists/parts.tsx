@@ -3,6 +3,7 @@ import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
 import { CopyButton } from "../design/copy.tsx";
 import { SelectField, TextField } from "../design/field.tsx";
+import { Empty } from "../design/states.tsx";
 import ui from "../design/ui.module.css";
 import { counted } from "../format/numbers.ts";
 import type { Words } from "../words/words.ts";
@@ -236,6 +237,36 @@ export function Rows(props: {
   );
 }
 
+/** Says that what is shown could not be read again. */
+export function NotCurrent(props: { readonly of: { readonly isRefetchError: boolean } }) {
+  return (
+    <Show when={props.of.isRefetchError}>
+      <Badge tone="warn">Not current: the last read failed</Badge>
+    </Show>
+  );
+}
+
+/** What a list says whose filters find nothing. Until all pages are read, one that is left may have what they look for. */
+export function NoneLikeThat(props: {
+  readonly noun: string;
+  readonly of: { readonly hasNextPage: boolean; readonly isRefetchError: boolean; fetchNextPage(): unknown };
+}) {
+  return (
+    <Show
+      when={props.of.hasNextPage}
+      fallback={
+        <Empty title={`No ${props.noun} is like that`}>
+          <p>Other filters may find it.</p>
+        </Empty>
+      }
+    >
+      <Empty title={`No ${props.noun} of those read so far is like that`}>
+        <Button onClick={() => void props.of.fetchNextPage()}>Look on</Button>
+      </Empty>
+    </Show>
+  );
+}
+
 /** What ends a list: how many rows are shown, in which order, and the way to more. */
 export function ListEnd(props: {
   readonly shown: number;
@@ -258,9 +289,7 @@ export function ListEnd(props: {
         {props.isOrdered ? ", in order among these" : `, ${props.given ?? "newest first"}`}
         {props.of.hasNextPage ? "; there are more" : ""}
       </span>
-      <Show when={props.of.isRefetchError}>
-        <Badge tone="warn">Not current: the last read failed</Badge>
-      </Show>
+      <NotCurrent of={props.of} />
       <Show when={props.of.hasNextPage}>
         <Button disabled={props.of.isFetchingNextPage} onClick={() => void props.of.fetchNextPage()}>
           {props.of.isFetchingNextPage ? "Loading…" : "Load more"}

@@ -1,5 +1,5 @@
 import { keepPreviousData } from "@tanstack/solid-query";
-import { createMemo } from "solid-js";
+import { createEffect, createMemo } from "solid-js";
 import { useInfiniteQuery } from "../api/query.ts";
 
 /** A page of a list of the API. */
@@ -60,4 +60,19 @@ export function usePages<Row extends { readonly id: string }>(options: () => Pag
       refetch: () => query.refetch(),
     },
   };
+}
+
+/** A list of which more pages can be read. */
+interface Paged {
+  readonly hasNextPage: boolean;
+  readonly isFetching: boolean;
+  readonly isError: boolean;
+  fetchNextPage(): Promise<unknown>;
+}
+
+/** Reads the pages that are left while `isWanted`: filters of the console find only what it has read. */
+export function readOnWhile(query: Paged, isWanted: () => boolean): void {
+  createEffect(() => {
+    if (isWanted() && query.hasNextPage && !query.isFetching && !query.isError) void query.fetchNextPage();
+  });
 }

@@ -4,7 +4,7 @@ import { ApiError } from "../api/client.ts";
 import { signIn, whyEnded } from "../api/session.ts";
 import { Button } from "../design/button.tsx";
 import { TextField } from "../design/field.tsx";
-import { Panel } from "../design/layout.tsx";
+import { Panel, titleTab } from "../design/layout.tsx";
 import { relativeTime } from "../format/times.ts";
 import styles from "../shell/shell.module.css";
 import icon from "../icon.svg";
@@ -15,6 +15,7 @@ export function SignIn() {
   const [credential, setCredential] = createSignal("");
   const [fault, setFault] = createSignal<string>();
   const [isBusy, setBusy] = createSignal(false);
+  titleTab("Sign in");
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     setBusy(true);

@@ -4,6 +4,9 @@ export type MicroCredits = bigint;
 /** No balance and no amount reaches this: within it every sum is exact in each store. */
 export const MAX_MICRO_CREDITS: MicroCredits = 2n ** 53n - 1n;
 
+/** The most credits that a call may name, as a whole number. */
+export const MAX_CREDITS: bigint = MAX_MICRO_CREDITS / 1_000_000n;
+
 /**
  * Credits as JSON number text, exact to the micro-credit and without an exponent: `1234567n` → `"1.234567"`.
  * This text is what goes on the wire, so that a client reads the digits that the ledger holds.

@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import type { Clock } from "../../core/time/clock.ts";
-import { creditsNumber, parseCredits } from "../../core/money/credits.ts";
+import { creditsNumber, MAX_CREDITS, parseCredits } from "../../core/money/credits.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/ids.ts";
 import type { Random } from "../../core/random.ts";
@@ -130,7 +130,7 @@ export function createAccountAdmin({
       if (micro === undefined || micro === 0n)
         throw new GatewayError(
           "invalid_request_error",
-          "amount must be a number of credits other than 0, no finer than 0.000001.",
+          `amount must be a number of credits other than 0, no finer than 0.000001 and no larger than ${MAX_CREDITS}.`,
           { param: "amount" },
         );
       const answer = await writer.submit({

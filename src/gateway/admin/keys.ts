@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/time/clock.ts";
-import { creditsNumber, type MicroCredits, parseCredits } from "../../core/money/credits.ts";
+import { creditsNumber, MAX_CREDITS, type MicroCredits, parseCredits } from "../../core/money/credits.ts";
 import { GatewayError, quoted } from "../../core/errors.ts";
 import type { KeyLimits } from "../../core/rate-limits.ts";
 import type { Database } from "../../db/schema.ts";
@@ -285,7 +285,7 @@ function readBudget(budget: number | null): MicroCredits | null {
   if (micro !== undefined && micro >= 0n) return micro;
   throw new GatewayError(
     "invalid_request_error",
-    "budget must be a number of credits from 0, no finer than 0.000001, or null for no bound.",
+    `budget must be a number of credits from 0 to ${MAX_CREDITS}, no finer than 0.000001, or null for no bound.`,
     { param: "budget" },
   );
 }

@@ -6,6 +6,7 @@ import { type BodySink, streamBody } from "../../runtime/stream-body.ts";
 import { UNATTENDED_HEADER } from "../console/guard.ts";
 import { CONSOLE, PLAY } from "../console/table.ts";
 import type { Route, RouteContext } from "../route.ts";
+import { decoded } from "../router.ts";
 import { bodyOf } from "./admin/body.ts";
 
 /** A page has half as many. */
@@ -62,7 +63,7 @@ function requestsOf({ url, headers, signal }: Request, reads: readonly string[])
   return reads.map((address, i) => {
     const read = URL.parse(address, url);
     const isOfConsole = read !== null && read.origin === origin && isBelow(read.pathname, CONSOLE);
-    if (isOfConsole && !isBelow(read.pathname, PLAY))
+    if (isOfConsole && !isBelow(asRouted(read.pathname), PLAY))
       return new Request(read.href, { headers: kept, signal });
     const param = `reads[${i}]`;
     const message = `${param} must be a path below ${CONSOLE}/, and not ${PLAY}/.`;
@@ -77,6 +78,15 @@ const KEPT: ReadonlySet<string> = new Set([
   "x-forwarded-for",
   UNATTENDED_HEADER,
 ]);
+
+/** The path as the router compares it. A path that cannot be decoded leads nowhere. */
+function asRouted(path: string): string {
+  try {
+    return decoded(path);
+  } catch {
+    return path;
+  }
+}
 
 function isBelow(path: string, base: string): boolean {
   return path.startsWith(`${base}/`);

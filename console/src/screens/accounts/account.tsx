@@ -9,6 +9,7 @@ import { Loaded, Skeleton } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import { credits, dollars } from "../../format/money.ts";
+import { NotCurrent } from "../../lists/parts.tsx";
 import { useListSearch } from "../../lists/use-search.ts";
 import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
@@ -32,21 +33,29 @@ export function AccountPage() {
         <Show
           when={account.data}
           fallback={
-            <Page title="Account" aside={<CopyableId id={id} what="account id" />}>
+            <Page
+              title="Account"
+              aside={<CopyableId id={id} what="account id" />}
+              actions={
+                <Link to="/accounts" class={ui.soft}>
+                  All accounts
+                </Link>
+              }
+            >
               <Loaded of={account} skeleton={<Skeleton lines={8} />}>
                 {() => null}
               </Loaded>
             </Page>
           }
         >
-          {(present) => <Present account={present()} />}
+          {(present) => <Present account={present()} read={account} />}
         </Show>
       )}
     </Show>
   );
 }
 
-function Present(props: { readonly account: Account }) {
+function Present(props: { readonly account: Account; readonly read: { readonly isRefetchError: boolean } }) {
   const { range, zoom } = useRange();
   const [open, setOpen] = createSignal<Open>();
   const { search, change } = useListSearch<(typeof ACCOUNT_SEARCH)[number]>();
@@ -64,6 +73,7 @@ function Present(props: { readonly account: Account }) {
             <Badge>Closed</Badge>
           </Show>
           <CopyableId id={id()} what="account id" />
+          <NotCurrent of={props.read} />
           <span class={ui.hint}>
             Opened <Time at={props.account.created_at} />
           </span>

@@ -13,8 +13,9 @@ import { count } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import { useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
-import { ChoiceFilter, Filters, ListEnd, ShortId, TextFilter } from "../../lists/parts.tsx";
+import { ChoiceFilter, Filters, ListEnd, NoneLikeThat, ShortId, TextFilter } from "../../lists/parts.tsx";
 import { RowLink } from "../../lists/row-link.tsx";
+import { readOnWhile } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
 import { useRange } from "../../shell/use-range.ts";
 import styles from "./accounts.module.css";
@@ -113,6 +114,7 @@ function AccountsTable(props: { readonly onCreate: () => void }) {
   const { search, change } = useListSearch<(typeof ACCOUNTS_SEARCH)[number]>();
   const { range } = useRange();
   const { query, rows, state } = useAccounts();
+  readOnWhile(query, () => search().text !== undefined || search().status !== undefined);
   const spent = useSpent(range, "account");
   // The gateway answers one read after another: names wait for the rows.
   const { keys } = useNames();
@@ -150,14 +152,7 @@ function AccountsTable(props: { readonly onCreate: () => void }) {
               rows={shown()}
               ordering={{ by: search().sort, change: (sort) => change({ sort }) }}
               empty={
-                <Show
-                  when={rows().length === 0}
-                  fallback={
-                    <Empty title="No account is like that">
-                      <p>Other filters may find it.</p>
-                    </Empty>
-                  }
-                >
+                <Show when={rows().length === 0} fallback={<NoneLikeThat noun="account" of={query} />}>
                   <Empty title="There is no account yet">
                     <p>An account has credit, which its keys spend.</p>
                     <Button kind="primary" onClick={() => props.onCreate()}>

@@ -245,7 +245,7 @@ export function CloseDialog(props: DialogProps & { readonly account: Account }) 
             </li>
           </ul>
           <TextField
-            label={`Type the name “${props.account.name}” to confirm`}
+            label={`Type the name “${isolated(props.account.name)}” to confirm`}
             autocomplete="off"
             value={typed()}
             onInput={(event) => setTyped(event.currentTarget.value)}
@@ -254,6 +254,11 @@ export function CloseDialog(props: DialogProps & { readonly account: Account }) 
       )}
     </ActionDialog>
   );
+}
+
+/** A name within a sentence, whose letters turn no others around (U+2068, U+2069). */
+function isolated(name: string): string {
+  return `\u2068${name}\u2069`;
 }
 
 /** Revokes a key for ever. */

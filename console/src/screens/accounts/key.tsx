@@ -9,9 +9,10 @@ import { Dialog, DialogActions } from "../../design/dialog.tsx";
 import { Columns, Fact, Facts, Figures, Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
 import { type Column, DataTable } from "../../design/table.tsx";
+import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { count, counted, seconds, share } from "../../format/numbers.ts";
-import { IdLink, ModelId, OwnerLink, WordBadge } from "../../lists/parts.tsx";
+import { IdLink, ModelId, NotCurrent, OwnerLink, WordBadge } from "../../lists/parts.tsx";
 import { intervalOf } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
 import { OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
@@ -36,21 +37,29 @@ export function KeyPage() {
         <Show
           when={key.data}
           fallback={
-            <Page title="Key" aside={<CopyableId id={id} what="key id" />}>
+            <Page
+              title="Key"
+              aside={<CopyableId id={id} what="key id" />}
+              actions={
+                <Link to="/accounts" search={{ tab: "keys" }} class={ui.soft}>
+                  All keys
+                </Link>
+              }
+            >
               <Loaded of={key} skeleton={<Skeleton lines={8} />}>
                 {() => null}
               </Loaded>
             </Page>
           }
         >
-          {(present) => <Present of={present()} />}
+          {(present) => <Present of={present()} read={key} />}
         </Show>
       )}
     </Show>
   );
 }
 
-function Present(props: { readonly of: KeyDetail }) {
+function Present(props: { readonly of: KeyDetail; readonly read: { readonly isRefetchError: boolean } }) {
   const { range, zoom } = useRange();
   const [open, setOpen] = createSignal<"edit" | "revoke">();
   const step = () => intervalOf(range());
@@ -64,6 +73,7 @@ function Present(props: { readonly of: KeyDetail }) {
           <KeyBadge of={props.of} />
           <code>{props.of.hint}</code>
           <CopyableId id={props.of.id} what="key id" />
+          <NotCurrent of={props.read} />
         </>
       }
       actions={

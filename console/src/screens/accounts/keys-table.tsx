@@ -11,8 +11,9 @@ import { compact } from "../../format/numbers.ts";
 import { exactTime } from "../../format/times.ts";
 import { useNames } from "../../lists/names.ts";
 import { inOrder } from "../../lists/order.ts";
-import { ListEnd, Rows, NamedLink, WordBadge } from "../../lists/parts.tsx";
+import { ListEnd, NamedLink, NoneLikeThat, Rows, WordBadge } from "../../lists/parts.tsx";
 import { RowLink } from "../../lists/row-link.tsx";
+import { readOnWhile } from "../../lists/use-pages.ts";
 import { useRange } from "../../shell/use-range.ts";
 import styles from "./accounts.module.css";
 import { KEY_WORDS, keyState } from "./keys.ts";
@@ -34,6 +35,7 @@ export function KeysTable(props: {
   const { range } = useRange();
   const { nameOf } = useNames();
   const { query, rows, state } = useKeys(() => props.account);
+  readOnWhile(query, () => props.text !== undefined || props.status !== undefined);
   const spent = useSpent(range, "key", () =>
     props.account === undefined ? {} : { account_id: props.account },
   );
@@ -73,14 +75,7 @@ export function KeysTable(props: {
               rows={shown()}
               ordering={{ by: props.sort, change: props.onSort }}
               empty={
-                <Show
-                  when={rows().length === 0}
-                  fallback={
-                    <Empty title="No key is like that">
-                      <p>Other filters may find it.</p>
-                    </Empty>
-                  }
-                >
+                <Show when={rows().length === 0} fallback={<NoneLikeThat noun="key" of={query} />}>
                   <Empty title="There is no key yet">
                     <p>
                       An application calls the gateway with a key, and what it spends is charged to the

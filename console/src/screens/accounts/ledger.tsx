@@ -157,7 +157,9 @@ export function Ledger(props: { readonly account: string }) {
               empty={
                 <Empty
                   title={
-                    rows().length === 0 ? "Nothing was booked in this time" : "No entry fits these filters"
+                    rows().length === 0
+                      ? "Nothing was booked in this time"
+                      : `No entry${query.hasNextPage ? " of those read so far" : ""} fits these filters`
                   }
                 >
                   <p>A longer range is in the bar above.</p>

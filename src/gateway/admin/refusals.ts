@@ -95,27 +95,26 @@ export async function countRefusals(
   const column = groupBy === "none" ? undefined : COLUMNS[groupBy];
   const time =
     interval === "all" ? sql<bigint>`0` : sql<bigint>`time_ms - time_ms % ${sql.lit(INTERVALS_MS[interval])}`;
+  const counted = database
+    .selectFrom("refusal_counts")
+    .select([time.as("time_ms"), ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
+    .where(within("time_ms", hours))
+    .$if(interval !== "all", (query) => query.groupBy(time));
   // Rows are in the order of hours: those of an hour are added up first, so that fewer are sorted.
   const hourly = database
     .selectFrom("refusal_counts")
     .select(["time_ms", ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
     .where(within("time_ms", hours))
     .groupBy("time_ms");
+  const daily = database
+    .selectFrom(hourly.as("hourly"))
+    .select([time.as("time_ms"), ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
+    .groupBy(time);
+  const ungrouped = interval === "day" ? daily : counted;
   const rows =
     column === undefined
-      ? await database
-          .selectFrom(hourly.as("hourly"))
-          .select([time.as("time_ms"), ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
-          .$if(interval !== "all", (query) => query.groupBy(time))
-          .execute()
-      : await database
-          .selectFrom("refusal_counts")
-          .select([time.as("time_ms"), ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
-          .select(`${column} as name`)
-          .where(within("time_ms", hours))
-          .groupBy(column)
-          .$if(interval !== "all", (query) => query.groupBy(time))
-          .execute();
+      ? await ungrouped.execute()
+      : await counted.select(`${column} as name`).groupBy(column).execute();
   return rows
     .map((row) => ({
       time: (interval === "all" ? (fromMs ?? 0) : Number(row.time_ms)) / 1000,

@@ -822,6 +822,25 @@ test("of what several requests have in common the same way is asked, while its p
   await other.close();
 });
 
+test("of two keys that ask the same each keeps to its own way", async () => {
+  const kept = settings().replace("t/model:\n", "t/model:\n      sticky: true\n");
+  const other = await startGateway({ settings: kept, environment: ENVIRONMENT, clock });
+  const account_id = (await other.admin("GET", "/accounts")).json.data[0].id;
+  const issued = await other.admin("POST", "/keys", { account_id, name: "another" });
+  second.handle(() => GOOD);
+  first.handle(() => jsonAnswer(500, {}));
+  const ask = async (headers?: { authorization: string }): Promise<void> =>
+    expect((await other.post("/api/v1/chat/completions", BODY, { headers })).status).toBe(200);
+  // The first key's requests have gone to the second provider; the other key knows nothing of it.
+  await ask();
+  first.handle(() => GOOD);
+  await ask();
+  expect(second.requests).toHaveLength(2);
+  await ask({ authorization: `Bearer ${issued.json.key}` });
+  expect(second.requests).toHaveLength(2);
+  await other.close();
+});
+
 test("of two models that are asked the same by their paths, each keeps to its own way", async () => {
   const kept = settings().replace("t/model:\n", "t/model:\n      sticky: true\n");
   const other = await startGateway({ settings: kept, environment: ENVIRONMENT, clock });

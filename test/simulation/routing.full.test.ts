@@ -100,7 +100,7 @@ async function request({ clock, routing, ways, setting, phase, random }: World):
     retries: Math.max(0, calls - 1),
     by: sent?.by,
   });
-  let next = await attempts.first(signal).catch(() => undefined);
+  let next = await attempts.first({ signal, lateMs: Infinity }).catch(() => undefined);
   while (next !== undefined) {
     calls += 1;
     sent = next;
@@ -110,7 +110,7 @@ async function request({ clock, routing, ways, setting, phase, random }: World):
       attempts.end();
       return ended(true);
     }
-    next = await attempts.next(failed.error, failed.answer, signal);
+    next = await attempts.next(failed.error, failed.answer);
   }
   return ended(false);
 }

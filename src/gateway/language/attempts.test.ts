@@ -5,7 +5,7 @@ import type { AnswerContext } from "../../protocols/protocol.ts";
 import { readRefusal } from "../../protocols/refusal.ts";
 import { createRouting, type Routing } from "../routing/routing.ts";
 import { DEFAULT_ROUTING, type RoutingSettings } from "../routing/settings.ts";
-import { type Attempts, type Candidate, openAttempts, type Sendable } from "./attempts.ts";
+import { type Attempts, type Candidate, openAttempts, type Sendable, type Until } from "./attempts.ts";
 
 interface Sent extends Sendable<Sent> {
   readonly name: string;
@@ -47,7 +47,7 @@ function waysOf(names: readonly string[], settings: Partial<RoutingSettings> = {
   const open = (ways = candidates): Attempts<Sent> =>
     openAttempts(
       { routing, clock },
-      { candidates: ways, stickyKey: undefined },
+      { candidates: ways },
       { retried: (...retry) => void retries.push(retry.join(" ")) },
     );
   const underWay = (): number =>
@@ -71,7 +71,7 @@ const NOBODY = new GatewayError("upstream_error", "x", {
   cause: Object.assign(new Error("x"), { code: "ECONNREFUSED" }),
 });
 const UNSIGNED = refused(400, { message: "messages.1.content.0: Invalid `signature` in `thinking` block" });
-const here = new AbortController().signal;
+const here: Until = { signal: new AbortController().signal, lateMs: Infinity };
 
 /** The retries that the budget has left; takes them. */
 function left({ budget }: Pick<Routing, "budget">): number {
@@ -85,16 +85,16 @@ describe("a request that fails", () => {
     const { open, retries } = waysOf(["a/1", "a/2", "b/1"], { breakerFailures: 0 });
     const tries = open();
     await tries.first(here);
-    await tries.next(UNSIGNED, answer(400), here);
-    await tries.next(refused(500), answer(500), here);
-    expect(await tries.next(refused(500), answer(500), here)).toBeUndefined();
+    await tries.next(UNSIGNED, answer(400));
+    await tries.next(refused(500), answer(500));
+    expect(await tries.next(refused(500), answer(500))).toBeUndefined();
     const others = open();
     await others.first(here);
-    await others.next(UNTRUSTED, undefined, here);
-    expect(await others.next(refused(400), answer(400), here)).toBeUndefined();
+    await others.next(UNTRUSTED, undefined);
+    expect(await others.next(refused(400), answer(400))).toBeUndefined();
     const again = open();
     await again.first(here);
-    await again.next(refused(500), answer(500), here);
+    await again.next(refused(500), answer(500));
     expect(retries).toEqual([
       "a signatures same",
       "a failed route",
@@ -107,16 +107,16 @@ describe("a request that fails", () => {
     const { open } = waysOf(["a/1", "a/2", "b/1", "c/1"], { breakerFailures: 0 });
     const tries = open();
     expect((await tries.first(here)).name).toBe("a/1 signed");
-    expect((await tries.next(UNTRUSTED, undefined, here))?.name).toBe("b/1 signed");
-    expect((await tries.next(NOBODY, undefined, here))?.name).toBe("c/1 signed");
+    expect((await tries.next(UNTRUSTED, undefined))?.name).toBe("b/1 signed");
+    expect((await tries.next(NOBODY, undefined))?.name).toBe("c/1 signed");
   });
 
   test("to reach a server goes to other servers first, then to that one by another credential", async () => {
     const { open } = waysOf(["a/1", "a/2", "a/3", "b/1"]);
     const tries = open();
     await tries.first(here);
-    expect((await tries.next(NOBODY, undefined, here))?.name).toBe("b/1 signed");
-    expect((await tries.next(NOBODY, undefined, here))?.name).toBe("a/2 signed");
+    expect((await tries.next(NOBODY, undefined))?.name).toBe("b/1 signed");
+    expect((await tries.next(NOBODY, undefined))?.name).toBe("a/2 signed");
   });
 
   test("goes by ways whose last call failed behind all others while no retry is left, and in their order again after", async () => {
@@ -150,7 +150,7 @@ describe("a request that fails", () => {
     await one.first(here);
     await other.first(here);
     other.end(limited("6"), answer(429));
-    expect(await one.next(refused(503), answer(503), here)).toBeUndefined();
+    expect(await one.next(refused(503), answer(503))).toBeUndefined();
     expect(left(routing)).toBe(10);
   });
 
@@ -159,7 +159,7 @@ describe("a request that fails", () => {
     for (let i = 0; i < 40; i += 1) {
       const tries = open(candidates);
       await tries.first(here);
-      expect(await tries.next(refused(401), answer(401), here)).toBeUndefined();
+      expect(await tries.next(refused(401), answer(401))).toBeUndefined();
     }
     expect(left(routing)).toBe(10);
   });
@@ -174,9 +174,9 @@ describe("a request that fails", () => {
       const { promise, resolve } = Promise.withResolvers<Sent | undefined>();
       const [first, second] = candidates as [Candidate<Sent>, Candidate<Sent>];
       const tries = open([first, { ...second, prepare: () => promise }]);
-      await tries.first(here);
       const client = new AbortController();
-      const next = tries.next(refused(401), answer(401), client.signal);
+      await tries.first({ ...here, signal: client.signal });
+      const next = tries.next(refused(401), answer(401));
       goes(tries, () => client.abort(new Error("gone")));
       resolve(await second.prepare());
       expect(next).rejects.toThrow("gone");
@@ -189,13 +189,41 @@ describe("a request that fails", () => {
   test("counts and costs no retry where its client leaves in the pause before it", async () => {
     const { open, retries, routing, underWay } = waysOf(["a/1"]);
     const tries = open();
-    await tries.first(here);
     const client = new AbortController();
-    const next = tries.next(refused(503), answer(503), client.signal);
+    await tries.first({ ...here, signal: client.signal });
+    const next = tries.next(refused(503), answer(503));
     client.abort(new Error("gone"));
     expect(next).rejects.toThrow("gone");
     await next.catch(() => {});
     expect([retries, underWay(), left(routing)]).toEqual([[], 0, 10]);
+  });
+
+  test("is not sent again where its answer would be late before the pause has ended", async () => {
+    for (const [ms, sent] of [
+      [3_000, false],
+      [6_000, true],
+    ] as const) {
+      const { clock, open, retries } = waysOf(["a/1"]);
+      const tries = open();
+      await tries.first({ ...here, lateMs: clock.steadyMs() + ms });
+      const next = tries.next(limited("4"), answer(429));
+      await clock.advance(0);
+      await clock.advance(5_000);
+      expect([ms, (await next) !== undefined, retries.length]).toEqual([ms, sent, sent ? 1 : 0]);
+    }
+  });
+
+  test("keeps to the way that served where its model is so, and leaves nothing behind where it is not", async () => {
+    for (const stickyKey of [7, undefined]) {
+      const { candidates, open, routing } = waysOf(["a/1", "b/1"]);
+      const told: unknown[] = [];
+      routing.served = (...served) => void told.push(served);
+      const tries = open(candidates.map((each) => ({ ...each, stickyKey })));
+      await tries.first(here);
+      await tries.next(refused(500), answer(500));
+      tries.answered();
+      expect(told).toEqual(stickyKey === undefined ? [] : [[7, candidates[1]?.way.key]]);
+    }
   });
 
   test("has no place once it has ended, not even one that is taken later", async () => {
@@ -203,9 +231,9 @@ describe("a request that fails", () => {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const [first, second, third] = candidates as [Candidate<Sent>, Candidate<Sent>, Candidate<Sent>];
     const tries = open([first, { ...second, prepare: () => promise }, third]);
-    await tries.first(here);
     const client = new AbortController();
-    const next = tries.next(refused(503), answer(503), client.signal);
+    await tries.first({ ...here, signal: client.signal });
+    const next = tries.next(refused(503), answer(503));
     tries.end();
     client.abort(new Error("gone"));
     resolve(undefined);
@@ -227,31 +255,31 @@ describe("a request that alone is beyond the limit of a credential", () => {
       closed.end({ kind: "failed", blame: "credential", reason: "credential_refused", opens: true });
     const tries = open();
     await tries.first(here);
-    expect((await tries.next(beyond(), answer(429), here))?.name).toBe("b/1 signed");
-    expect(await tries.next(beyond(), answer(429), here)).toBeUndefined();
+    expect((await tries.next(beyond(), answer(429)))?.name).toBe("b/1 signed");
+    expect(await tries.next(beyond(), answer(429))).toBeUndefined();
   });
 
   test("is refused as that where the way after it is then refused for what only the operator can mend", async () => {
     const tries = waysOf(["a/1", "b/1"]).open();
     await tries.first(here);
     const error = beyond();
-    await tries.next(error, answer(429), here);
-    expect(tries.next(refused(401), answer(401), here)).rejects.toBe(error);
+    await tries.next(error, answer(429));
+    expect(tries.next(refused(401), answer(401))).rejects.toBe(error);
   });
 
   test("and then at a way that may have done the work ends as that says", async () => {
     const tries = waysOf(["a/1", "b/1"]).open();
     await tries.first(here);
-    await tries.next(beyond(), answer(429), here);
-    expect(await tries.next(refused(307), answer(307), here)).toBeUndefined();
+    await tries.next(beyond(), answer(429));
+    expect(await tries.next(refused(307), answer(307))).toBeUndefined();
   });
 
   test("is to be sent again where another way was limited, as late as that says", async () => {
     const { open } = waysOf(["a/1", "b/1"]);
     const tries = open();
     await tries.first(here);
-    await tries.next(limited("20"), answer(429), here);
-    const last = tries.next(beyond(), answer(429), here);
+    await tries.next(limited("20"), answer(429));
+    const last = tries.next(beyond(), answer(429));
     expect(last).rejects.toMatchObject({ ...later, retryAfterSec: 20 });
     await last.catch(() => {});
   });
@@ -260,11 +288,11 @@ describe("a request that alone is beyond the limit of a credential", () => {
     const { open } = waysOf(["a/1", "b/1"]);
     const waits = open();
     await waits.first(here);
-    await waits.next(limited("20"), answer(429), here);
+    await waits.next(limited("20"), answer(429));
     waits.end();
     const tries = open();
     expect((await tries.first(here)).name).toBe("b/1 signed");
-    const last = tries.next(beyond(), answer(429), here);
+    const last = tries.next(beyond(), answer(429));
     expect(last).rejects.toMatchObject({ ...later, retryAfterSec: 20 });
     await last.catch(() => {});
   });
@@ -272,14 +300,14 @@ describe("a request that alone is beyond the limit of a credential", () => {
   test("is to be sent again where the bounds on attempts leave a way out", async () => {
     const once = waysOf(["a/1", "b/1"], { attempts: 1 }).open();
     await once.first(here);
-    const last = once.next(beyond(), answer(429), here);
+    const last = once.next(beyond(), answer(429));
     expect(last).rejects.toMatchObject(later);
     await last.catch(() => {});
     const { open, routing } = waysOf(["a/1", "b/1"]);
     const tries = open();
     await tries.first(here);
     left(routing);
-    const next = tries.next(beyond(), answer(429), here);
+    const next = tries.next(beyond(), answer(429));
     expect(next).rejects.toMatchObject(later);
     await next.catch(() => {});
   });
@@ -290,8 +318,8 @@ describe("a provider that refuses signatures", () => {
     const { open } = waysOf(["a/1", "b/1"]);
     const tries = open();
     await tries.first(here);
-    expect((await tries.next(UNSIGNED, answer(400), here))?.name).toBe("a/1");
-    expect((await tries.next(refused(503), answer(503), here))?.name).toBe("b/1");
+    expect((await tries.next(UNSIGNED, answer(400)))?.name).toBe("a/1");
+    expect((await tries.next(refused(503), answer(503)))?.name).toBe("b/1");
   });
 
   test("is asked so within the budget of all requests, and not where that is used up", async () => {
@@ -299,11 +327,11 @@ describe("a provider that refuses signatures", () => {
     const all = left(routing);
     const none = open();
     await none.first(here);
-    expect(await none.next(UNSIGNED, answer(400), here)).toBeUndefined();
+    expect(await none.next(UNSIGNED, answer(400))).toBeUndefined();
     for (let i = 0; i < all; i += 1) routing.budget.giveBack();
     const tries = open();
     await tries.first(here);
-    expect((await tries.next(UNSIGNED, answer(400), here))?.name).toBe("a/1");
+    expect((await tries.next(UNSIGNED, answer(400)))?.name).toBe("a/1");
     expect(left(routing)).toBe(9);
   });
 
@@ -312,7 +340,7 @@ describe("a provider that refuses signatures", () => {
     const [only] = candidates as [Candidate<Sent>];
     const tries = open([{ ...only, prepare: () => ({ ...KEPT, name: "a/1" }) }]);
     await tries.first(here);
-    expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
+    expect(await tries.next(UNSIGNED, answer(400))).toBeUndefined();
     expect(left(routing)).toBe(10);
   });
 
@@ -320,19 +348,19 @@ describe("a provider that refuses signatures", () => {
     const { open } = waysOf(["a/1", "b/1"]);
     const tries = open();
     await tries.first(here);
-    await tries.next(UNSIGNED, answer(400), here);
-    expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
+    await tries.next(UNSIGNED, answer(400));
+    expect(await tries.next(UNSIGNED, answer(400))).toBeUndefined();
   });
 
   test("is one of three calls at the most, and of as many as the operator allows", async () => {
     const { open } = waysOf(["a/1", "b/1", "c/1"]);
     const tries = open();
     await tries.first(here);
-    await tries.next(refused(503), answer(503), here);
-    expect((await tries.next(refused(503), answer(503), here))?.name).toBe("c/1 signed");
-    expect(await tries.next(UNSIGNED, answer(400), here)).toBeUndefined();
+    await tries.next(refused(503), answer(503));
+    expect((await tries.next(refused(503), answer(503)))?.name).toBe("c/1 signed");
+    expect(await tries.next(UNSIGNED, answer(400))).toBeUndefined();
     const once = waysOf(["a/1"], { attempts: 1 }).open();
     await once.first(here);
-    expect(await once.next(UNSIGNED, answer(400), here)).toBeUndefined();
+    expect(await once.next(UNSIGNED, answer(400))).toBeUndefined();
   });
 });

@@ -29,6 +29,8 @@ export function checkWays(
 /** A way on which a request may be sent. */
 export interface Candidate<Prepared> {
   readonly way: CalledWay;
+  /** See `Routing.order`; absent where requests for the model need not go the same way. */
+  readonly stickyKey?: number | undefined;
   /** The request as it is sent this way; `undefined` where it cannot go this way for what is held. */
   prepare(): Promise<Prepared | undefined> | Prepared | undefined;
 }
@@ -49,8 +51,14 @@ export interface AttemptServices {
 export interface AttemptWays<Prepared> {
   /** In the order in which they are tried. */
   readonly candidates: readonly Candidate<Prepared>[];
-  /** See `Routing.order`. */
-  readonly stickyKey?: number | undefined;
+}
+
+/** For how long attempts go on. */
+export interface Until {
+  /** The client has left, or a deadline has passed. */
+  readonly signal: AbortSignal;
+  /** When an answer is late, by the steady clock: no pause may last so long. */
+  readonly lateMs: number;
 }
 
 /** A way that was chosen, and the call's place there. */
@@ -61,14 +69,14 @@ interface Chosen<Prepared> {
 
 /** Attempts of one request: which way it takes, and which one after a failure, where another is safe. */
 export interface Attempts<Prepared> {
-  /** The first way. Throws a 503 where none can be taken now, and what ended `signal` where that comes first. */
-  first(signal: AbortSignal): Promise<Prepared>;
+  /** The first way. Throws a 503 where none can be taken now, and what ended the signal where that comes first. */
+  first(until: Until): Promise<Prepared>;
   /**
    * The way to go on by after `error`; `undefined` where the request must not be sent again, or cannot. `answer` had come
    * before it. Throws a 503 where `error` says that waiting does not help, and another way may serve the request later;
    * what an earlier way said of its limit where `error` is what only the operator can mend.
    */
-  next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined>;
+  next(error: Error, answer: Answered | undefined): Promise<Prepared | undefined>;
   /** The answer of the present way has begun, or was read whole where it `isPlain`. */
   answered(isPlain?: boolean): void;
   /** The request has ended: well, or with an `error` that ended its last attempt. */
@@ -89,12 +97,12 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   readonly #routing: Routing;
   readonly #clock: Clock;
   readonly #record: Pick<RequestRecord, "retried">;
-  readonly #stickyKey: number | undefined;
   /** Those that no failure has ruled out so far. */
   #candidates: readonly Candidate<Prepared>[];
   /** Ways that were taken, or that the request cannot go. */
   #tried: Candidate<Prepared>[] = [];
   #calls = 0;
+  #until = ALWAYS;
   #hasAnswer = false;
   #hasEnded = false;
   /** The provider has refused signatures: no way is sent any. */
@@ -111,30 +119,30 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
 
   constructor(
     { routing, clock }: AttemptServices,
-    { candidates, stickyKey }: AttemptWays<Prepared>,
+    { candidates }: AttemptWays<Prepared>,
     record: Pick<RequestRecord, "retried">,
   ) {
     this.#record = record;
     this.#routing = routing;
     this.#clock = clock;
     this.#candidates = candidates;
-    this.#stickyKey = stickyKey;
   }
 
-  async first(signal: AbortSignal): Promise<Prepared> {
+  async first(until: Until): Promise<Prepared> {
+    this.#until = until;
     this.#routing.budget.earn();
-    const chosen = await this.#choose(this.#candidates, signal);
+    const chosen = await this.#choose(this.#candidates);
     if (typeof chosen !== "number") return this.#begin(chosen);
-    signal.throwIfAborted();
+    until.signal.throwIfAborted();
     throw noWay(chosen);
   }
 
-  async next(error: Error, answer: Answered | undefined, signal: AbortSignal): Promise<Prepared | undefined> {
+  async next(error: Error, answer: Answered | undefined): Promise<Prepared | undefined> {
     const current = this.#current;
-    if (current === undefined || signal.aborted) return undefined;
+    if (current === undefined || this.#until.signal.aborted) return undefined;
     const retry = this.#failed(error, answer);
     if (current.candidate.way.failsAsAsked) return undefined;
-    const next = await this.#after(current, error, retry, signal);
+    const next = await this.#after(current, error, retry);
     if (retry.reason === "beyond_limit") {
       if (next === undefined) this.#throwIfLater(current, error, retry);
       this.#beyond ??= error;
@@ -156,18 +164,13 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     if (waitMs < Infinity) throw noWay(waitMs, error);
   }
 
-  async #after(
-    current: Chosen<Prepared>,
-    error: Error,
-    retry: Retry,
-    signal: AbortSignal,
-  ): Promise<Prepared | undefined> {
+  async #after(current: Chosen<Prepared>, error: Error, retry: Retry): Promise<Prepared | undefined> {
     this.#isCut = this.#calls >= this.#routing.settings().attempts;
     if (this.#isCut) return undefined;
     const isUnread = error.cause instanceof RefusalCause && error.cause.aboutSignatures;
     if (!isUnread && retry.where === "nowhere") return undefined;
     const next = await this.#withinBudget(() =>
-      isUnread ? this.#withoutSignatures(current, signal) : this.#elsewhereOrAgain(current, retry, signal),
+      isUnread ? this.#withoutSignatures(current) : this.#elsewhereOrAgain(current, retry),
     );
     if (next !== undefined && this.#current !== undefined) {
       const { way } = current.candidate;
@@ -191,32 +194,27 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     }
   }
 
-  async #elsewhereOrAgain(
-    current: Chosen<Prepared>,
-    retry: Retry,
-    signal: AbortSignal,
-  ): Promise<Prepared | undefined> {
+  async #elsewhereOrAgain(current: Chosen<Prepared>, retry: Retry): Promise<Prepared | undefined> {
     this.#candidates = this.#othersAfter(current.candidate, retry);
-    return (await this.#goOn(this.#candidates, signal)) ?? (await this.#sameAgain(current, retry, signal));
+    return (await this.#goOn(this.#candidates)) ?? (await this.#sameAgain(current, retry));
   }
 
   /** The same way once more, after the pause that it needs. */
   async #sameAgain(
     { candidate, prepared }: Chosen<Prepared>,
     { where, waitMs: backoffMs }: Retry,
-    signal: AbortSignal,
   ): Promise<Prepared | undefined> {
     if (where !== "anywhere" || backoffMs === undefined || !prepared.isKept) return undefined;
     const waitMs = Math.max(backoffMs, this.#routing.health.look(candidate.way.key).waitMs);
-    if (waitMs > MOST_WAIT_MS) return undefined;
-    await wait(this.#clock, waitMs, signal);
-    return this.#goOn([{ way: candidate.way, prepare: () => prepared }], signal);
+    if (waitMs > MOST_WAIT_MS || this.#clock.steadyMs() + waitMs >= this.#until.lateMs) return undefined;
+    await wait(this.#clock, waitMs, this.#until.signal);
+    return this.#goOn([{ ...candidate, prepare: () => prepared }]);
   }
 
   answered(isPlain = false): void {
     this.#hasAnswer = true;
-    if (this.#stickyKey !== undefined && this.#current !== undefined)
-      this.#routing.served(this.#stickyKey, this.#current.candidate.way.key);
+    const { way, stickyKey } = this.#current?.candidate ?? {};
+    if (way !== undefined && stickyKey !== undefined) this.#routing.served(stickyKey, way.key);
     // Nothing is tried any more: what the ways hold goes.
     this.#candidates = [];
     this.#tried = [];
@@ -245,13 +243,10 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   }
 
   /** The same way once more, without what it says others have signed. */
-  async #withoutSignatures(
-    { candidate, prepared }: Chosen<Prepared>,
-    signal: AbortSignal,
-  ): Promise<Prepared | undefined> {
+  async #withoutSignatures({ candidate, prepared }: Chosen<Prepared>): Promise<Prepared | undefined> {
     const unsigned = this.#isUnsigned ? undefined : prepared.unsigned?.();
     this.#isUnsigned = true;
-    return unsigned && this.#goOn([{ way: candidate.way, prepare: () => unsigned }], signal);
+    return unsigned && this.#goOn([{ ...candidate, prepare: () => unsigned }]);
   }
 
   /** Ways that were not tried, as far as the failure leaves them. */
@@ -276,10 +271,10 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     return others.toSorted((a, b) => wasAsked(a) - wasAsked(b));
   }
 
-  async #goOn(ways: readonly Candidate<Prepared>[], signal: AbortSignal): Promise<Prepared | undefined> {
-    const chosen = await this.#choose(ways, signal);
+  async #goOn(ways: readonly Candidate<Prepared>[]): Promise<Prepared | undefined> {
+    const chosen = await this.#choose(ways);
     if (typeof chosen !== "number") return this.#begin(chosen);
-    signal.throwIfAborted();
+    this.#until.signal.throwIfAborted();
     return undefined;
   }
 
@@ -292,10 +287,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   }
 
   /** The first of `ways` that can be taken now, or for how long none can. */
-  async #choose(
-    ways: readonly Candidate<Prepared>[],
-    signal: AbortSignal,
-  ): Promise<Chosen<Prepared> | number> {
+  async #choose(ways: readonly Candidate<Prepared>[]): Promise<Chosen<Prepared> | number> {
     let waitMs = Infinity;
     for (const candidate of this.#surestFirst(ways)) {
       const { key, bounds, failsAsAsked } = candidate.way;
@@ -310,7 +302,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
         const preparing = candidate.prepare();
         const prepared = preparing instanceof Promise ? await preparing : preparing;
         // The client may have left, or its time may be over, while it was prepared: then no call is made.
-        if (this.#hasEnded || signal.aborted) break;
+        if (this.#hasEnded || this.#until.signal.aborted) break;
         isTaken = prepared !== undefined;
         if (prepared !== undefined) {
           this.#place = place;
@@ -352,6 +344,8 @@ function isOperators({ passes, where }: Retry): boolean {
   return !passes && where !== "nowhere";
 }
 
+/** Before the first call. */
+const ALWAYS: Until = { signal: new AbortController().signal, lateMs: Infinity };
 const NO_PLACE: Place = { answered() {}, end() {} };
 const GOOD = { kind: "ok" } as const;
 const NEUTRAL = { kind: "neutral" } as const;

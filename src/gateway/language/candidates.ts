@@ -4,6 +4,7 @@ import { present } from "../../core/json/json-value.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import type { AnswerContext, RelayProtocol, UpstreamBody } from "../../protocols/protocol.ts";
 import type { Provider } from "../../providers/provider.ts";
+import { routingOf } from "../routing/routing.ts";
 import type { ReadRequest } from "../reading/read-request.ts";
 import { admit, type Admission, type Destination, mostOutput } from "./admit.ts";
 import type { Candidate } from "./attempts.ts";
@@ -58,10 +59,11 @@ export async function openCandidates(held: HeldRequest): Promise<CallWays<RelayP
   const candidates = legs.flatMap((each) =>
     each.ways.map((way): Candidate<LanguageCall> => ({
       way,
+      stickyKey: routingOf(each.admission.model).sticky ? stickyKey : undefined,
       prepare: () => (way === firstWay ? taking(first) : prepareOther(each, way)),
     })),
   );
-  return { first, candidates, stickyKey, release: () => request.release() };
+  return { first, candidates, release: () => request.release() };
 }
 
 /** What the hold, which was made for it among others, has room for. */

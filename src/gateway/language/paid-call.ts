@@ -162,7 +162,10 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   async send(stream: boolean): Promise<UpstreamAnswer> {
     const { signal } = this.#controller;
     signal.throwIfAborted();
-    return this.#sendUntilAnswered(await this.#tries.first(signal), stream);
+    const { clock, timeouts } = this.#parts.services;
+    const limitMs = stream ? Math.min(timeouts.firstByteMs, timeouts.streamMs) : timeouts.plainMs;
+    const first = await this.#tries.first({ signal, lateMs: clock.steadyMs() + limitMs });
+    return this.#sendUntilAnswered(first, stream);
   }
 
   async sendAgain(error: Error, stream: boolean, onAgain?: () => void): Promise<UpstreamAnswer | undefined> {
@@ -177,7 +180,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     // A client that leaves between two attempts has this called once more, with the attempt before ended.
     this.#isBetween ||= !signal.aborted;
     try {
-      const next = await this.#tries.next(error, this.#answered, signal);
+      const next = await this.#tries.next(error, this.#answered);
       if (next !== undefined) this.#parts.services.failpoint("upstream.before_retry");
       return next;
     } catch (ending) {

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { Type, type Static } from "typebox";
 import { parse as parseYaml } from "yaml";
 import { compileSchema, faultSentence } from "./core/schema.ts";
+import type { ProtocolId } from "./core/model.ts";
 import type { Environment } from "./environment.ts";
 import type { Exceptions } from "./gateway/fetch/target.ts";
 import { OutboundSettings, readOutbound } from "./gateway/fetch/settings.ts";
@@ -86,8 +87,9 @@ export function readSettings(
   definitions: readonly ProviderDefinition[],
 ): Settings {
   const data = readFile(file);
+  const called = readProviders(`${file}: providers`, data.providers ?? {}, environment, definitions);
   return {
-    ...readProviders(`${file}: providers`, data.providers ?? {}, environment, definitions),
+    ...called,
     timeouts: readTimeouts(data.timeouts ?? {}),
     limits: readLimitSection(data.limits ?? {}),
     outbound: readOutbound(file, data.outbound ?? {}),
@@ -96,7 +98,7 @@ export function readSettings(
     defaultAliases: data.default_aliases ?? true,
     memory: readMemorySection(data.memory ?? {}, machineMemory()),
     responses: readResponseSection(data.responses ?? {}),
-    routing: readRoutingSection(`${file}: routing`, data.routing ?? {}, namesOf(definitions, data)),
+    routing: readRoutingSection(`${file}: routing`, data.routing ?? {}, formatsOf(definitions, called)),
   };
 }
 
@@ -112,12 +114,17 @@ function readAliases(
   );
 }
 
-/** Of all providers that there can be. */
-function namesOf(
+/** Of all providers that there can be: those in which one is called, or would be if its key were set. */
+function formatsOf(
   definitions: readonly ProviderDefinition[],
-  { providers = {} }: SettingsData,
-): ReadonlySet<string> {
-  return new Set([...definitions.map(({ id }) => id), ...Object.keys(providers)]);
+  { providers }: ConfiguredProviders,
+): ReadonlyMap<string, readonly ProtocolId[]> {
+  return new Map(
+    [...definitions, ...providers.values()].map(({ id, protocols }) => [
+      id,
+      protocols.map((each) => each.id),
+    ]),
+  );
 }
 
 function makersOfMedia(definitions: readonly ProviderDefinition[]): readonly string[] {

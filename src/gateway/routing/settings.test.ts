@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { parse } from "yaml";
 import { compileSchema, faultSentence } from "../../core/schema.ts";
-import type { Model } from "../../core/model.ts";
+import type { Model, ProtocolId } from "../../core/model.ts";
 import { readPrices } from "../../catalog/prices.ts";
 import { DEFAULT_ROUTING, readRoutingSection, routed, RoutingSection } from "./settings.ts";
 
@@ -11,7 +11,11 @@ const checker = compileSchema(RoutingSection);
 function read(yaml: string) {
   const data = parse(yaml) as unknown;
   if (!checker.accepts(data)) throw new Error(faultSentence(checker.faultOf(data)));
-  return readRoutingSection("routing", data, new Set(["openai", "azure"]));
+  const spoken = new Map<string, readonly ProtocolId[]>([
+    ["openai", ["compat_chat_completions"]],
+    ["azure", ["compat_messages", "compat_responses"]],
+  ]);
+  return readRoutingSection("routing", data, spoken);
 }
 
 const MODEL = {
@@ -117,6 +121,10 @@ models:
     [
       route("provider: azure, protocols: [chat]"),
       `${at}.protocols[0] must be one of chat_completions, messages, generate_content, responses.`,
+    ],
+    [
+      route("provider: azure, protocols: [responses, generate_content]"),
+      `routing.${at}.protocols has generate_content, which azure does not speak.`,
     ],
     [route("provider: azure, weight: 0"), `${at}.weight must be > 0.`],
     [route("provider: azure, weight: 1000001"), `${at}.weight must be at most 1000000.`],

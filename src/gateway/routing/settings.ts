@@ -16,7 +16,9 @@ const closed = { additionalProperties: false };
 export const UNSAFE_RETRIES = ["reset", 502, 504, "bad_answer"] as const;
 export type UnsafeRetry = (typeof UNSAFE_RETRIES)[number];
 
-const SPOKEN = PROTOCOLS.map((id) => id.replace(/^compat_/, ""));
+/** What a format is called in the file. */
+const formatName = (id: ProtocolId): string => id.replace(/^compat_/, "");
+const SPOKEN = PROTOCOLS.map(formatName);
 
 const RouteSection = Type.Object(
   {
@@ -92,6 +94,9 @@ export interface ModelRouting {
 /** A route as the file has it: without the provider's name of the model it takes that of the model's own route there. */
 export type RouteSetting = Omit<Route, "upstreamId"> & { readonly upstreamId?: string };
 
+/** The formats in which each provider is called, by its name; none where it makes images and videos alone. */
+type SpokenFormats = ReadonlyMap<string, readonly ProtocolId[]>;
+
 export const DEFAULT_ROUTING: RoutingSettings = {
   attempts: 3,
   retryBudget: 0.1,
@@ -103,13 +108,13 @@ export const DEFAULT_ROUTING: RoutingSettings = {
 };
 
 /**
- * Reads the section; `providers` are the names of all that there are, live or not. Throws a sentence that begins with
- * `path` where it is wrong.
+ * Reads the section; `spoken` has the formats of each provider that there is, live or not, by its name. Throws a
+ * sentence that begins with `path` where it is wrong.
  */
 export function readRoutingSection(
   path: string,
   data: Static<typeof RoutingSection>,
-  providers: ReadonlySet<string>,
+  spoken: SpokenFormats,
 ): RoutingSettings {
   const ms = (seconds: number | undefined): number | undefined =>
     seconds === undefined ? undefined : Math.round(seconds * 1_000);
@@ -123,7 +128,7 @@ export function readRoutingSection(
     models: new Map(
       Object.entries(data.models ?? {}).map(([id, section]) => [
         id,
-        readModelSection(`${path}.models.${id}`, section, providers),
+        readModelSection(`${path}.models.${id}`, section, spoken),
       ]),
     ),
   };
@@ -132,31 +137,36 @@ export function readRoutingSection(
 function readModelSection(
   path: string,
   data: Static<typeof ModelSection>,
-  providers: ReadonlySet<string>,
+  spoken: SpokenFormats,
 ): ModelRouting {
-  for (const [i, { provider }] of (data.routes ?? []).entries()) {
-    if (!providers.has(provider))
-      throw new Error(`${path}.routes[${i}].provider names ${provider}, which is no provider.`);
-  }
   return {
     by: data.by ?? "order",
     sticky: data.sticky,
     fallback: data.fallback ?? [],
-    routes: data.routes?.map((route, i) => readRouteSection(`${path}.routes[${i}]`, route)),
+    routes: data.routes?.map((route, i) => readRouteSection(`${path}.routes[${i}]`, route, spoken)),
   };
 }
 
-function readRouteSection(path: string, data: Static<typeof RouteSection>): RouteSetting {
-  const { provider, upstream_id: upstreamId, protocols, weight, cost } = data;
+function readRouteSection(
+  path: string,
+  data: Static<typeof RouteSection>,
+  spoken: SpokenFormats,
+): RouteSetting {
+  const { provider, upstream_id: upstreamId, weight, cost } = data;
+  const protocols = data.protocols?.map((name) => `compat_${name}` as ProtocolId);
+  const formats = spoken.get(provider);
+  if (formats === undefined) throw new Error(`${path}.provider names ${provider}, which is no provider.`);
+  // A route that is left with no format would be one that is never taken.
+  const unspoken = protocols?.find((id) => !formats.includes(id));
+  if (unspoken !== undefined)
+    throw new Error(`${path}.protocols has ${formatName(unspoken)}, which ${provider} does not speak.`);
   if (cost !== undefined && Object.keys(cost).length === 0)
     throw new Error(`${path}.cost has no price: leave it out where it is not known.`);
   try {
     return {
       provider,
       ...(upstreamId === undefined ? {} : { upstreamId }),
-      ...(protocols === undefined
-        ? {}
-        : { protocols: protocols.map((name) => `compat_${name}` as ProtocolId) }),
+      ...(protocols === undefined ? {} : { protocols }),
       ...(weight === undefined ? {} : { weight }),
       ...(cost === undefined ? {} : { cost: readPrices(cost).prices }),
     };

@@ -21,6 +21,8 @@ export interface OpenMetrics {
   nowMs(): number;
   /** All of it, for Prometheus. */
   text(): Promise<string>;
+  /** The models and providers of the offer stay known: what began under their names ends under them. */
+  keepNames(): void;
   /** From here on the text has what stands in these, too. */
   readState(parts: WatchedState): void;
   /** Tells how late the event loop was at a timer. */
@@ -52,14 +54,16 @@ const DELAYS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5];
 export function openMetrics({ clock, stopwatch }: OpenMetricsParts, offer: () => Offer): OpenMetrics {
   const registry = createRegistry();
   const nowMs = stopwatch ?? (() => clock.steadyMs());
+  const former = { models: new Set<string>(), providers: new Map<string, string>() };
   const meter = createMeter({
     registry,
     nowMs,
     endpoints: ENDPOINTS,
-    isModel: (id) => offer().catalog.knownById(id).length > 0,
+    isModel: (id) => offer().catalog.knownById(id).length > 0 || former.models.has(id),
     providerId(name) {
       const { providers, mediaProviders } = offer();
-      return name === SANDBOX ? name : (providers.get(name) ?? mediaProviders.get(name))?.id;
+      const now = name === SANDBOX ? name : (providers.get(name) ?? mediaProviders.get(name))?.id;
+      return now ?? former.providers.get(name);
     },
   });
   const delays = registry.histograms(
@@ -75,6 +79,11 @@ export function openMetrics({ clock, stopwatch }: OpenMetricsParts, offer: () =>
     meter,
     nowMs,
     text: createMetricsText(registry),
+    keepNames() {
+      const { catalog, providers, mediaProviders } = offer();
+      for (const { id } of catalog.models) former.models.add(id);
+      for (const [name, { id }] of [...providers, ...mediaProviders]) former.providers.set(name, id);
+    },
     readState: ({ calls, routing, database, ...state }) =>
       addStateFamilies(registry, {
         ...state,

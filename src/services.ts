@@ -169,6 +169,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     shown: books.installation.shown,
     offer,
     reload() {
+      metrics.keepNames();
       offers.reload();
       routing.health.retain();
       prober.start();

@@ -165,6 +165,25 @@ describe("GET /admin/v1/routes", () => {
     expect(await calls()).toEqual([0]);
   });
 
+  test("of a provider that goes while it serves, what it served is counted under its name", async () => {
+    const file = join(gateway.home, "..", "switchyard.yaml");
+    const own = SETTINGS.replaceAll("http://127.0.0.1:9", double.url);
+    writeFileSync(file, own);
+    gateway.services.reload();
+    double.handle(() => {
+      writeFileSync(file, "{}");
+      gateway.services.reload();
+      return chatAnswer({ words: ["a"] });
+    });
+    const body = { model: "mirror/own", messages: [{ role: "user", content: "Hi" }], max_tokens: 20 };
+    expect((await gateway.chat(body)).status).toBe(200);
+    await gateway.settled();
+    const counted = (await gateway.services.metrics.text()).match(/switchyard_requests_total\{.*mirror.*/g);
+    expect(counted).toEqual([
+      'switchyard_requests_total{endpoint="/api/v1/chat/completions",model="mirror/own",provider="mirror",outcome="completed"} 1',
+    ]);
+  });
+
   test("shows no credential, and is for the admin token alone", async () => {
     const text = JSON.stringify(await list());
     for (const secret of [UPSTREAM_KEY, SECOND_KEY, "fal-canary"]) expect(text).not.toContain(secret);

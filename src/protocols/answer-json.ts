@@ -53,14 +53,14 @@ export interface AnswerFormat {
   /** Reads and mends the value. Throws `upstream_error` for a 200 that is no answer. */
   read(value: JsonObject, context: AnswerContext): AnswerReading;
   readonly usageMember: string;
-  /** Whether an answer has `model`, which is to be the gateway's id. */
-  readonly hasModel: boolean;
+  /** The member that is to be the gateway's id of the model; absent: none is. */
+  modelMember?(context: AnswerContext): string | undefined;
   /** Stands in every answer that calls a tool with an object, which is written again and must keep its digits. */
   readonly callMark?: string;
 }
 
 /**
- * Reads a whole answer: its bytes stay, but for `model`, padding, `credit` at the end, and usage where the provider's
+ * Reads a whole answer: its bytes stay, but for the model's name, padding, `credit` at the end, and usage where the provider's
  * is missing or cannot be. Throws `upstream_error` for a 200 that is no answer.
  */
 export function readWholeAnswer(
@@ -78,7 +78,8 @@ export function readWholeAnswer(
   const shape = readShape(bytes, BOUNDS);
   if (shape === undefined)
     throw new GatewayError("upstream_error", "The provider's answer nests too deeply.");
-  const model = format.hasModel ? JSON.stringify(context.model) : undefined;
+  const modelMember = format.modelMember?.(context);
+  const model = JSON.stringify(context.model);
   const isRemoved = (name: string): boolean =>
     name === "credit" ||
     context.padding.includes(name) ||
@@ -90,14 +91,14 @@ export function readWholeAnswer(
       const added = usage === undefined ? [] : [`"${format.usageMember}":${JSON.stringify(usage)}`];
       added.push(`"credit":${creditsText(credit)}`);
       const names = namesInOrder(value, shape.members.length);
-      if (names?.some(isRemoved) === false && model !== undefined) {
-        const place = shape.members[names.indexOf("model")];
+      if (names?.some(isRemoved) === false && modelMember !== undefined) {
+        const place = shape.members[names.indexOf(modelMember)];
         if (place !== undefined) return withModel(bytes, shape.members, place, model, added.join(","));
       }
-      let missing = model === undefined ? [] : [`"model":${model}`];
+      let missing = modelMember === undefined ? [] : [`"${modelMember}":${model}`];
       const changeOf = (name: string): MemberChange | undefined => {
         if (isRemoved(name)) return { isRemoved: true };
-        if (name !== "model" || model === undefined) return undefined;
+        if (name !== modelMember) return undefined;
         missing = [];
         return { text: model };
       };

@@ -234,6 +234,8 @@ export interface UpstreamBody {
 export interface AnswerContext {
   /** The id to show as `model`. */
   readonly model: string;
+  /** The model serves in place of the one that was asked for: its answer says so in every format. */
+  readonly isFallback?: boolean;
   readonly native: boolean;
   readonly padding: readonly string[];
   /** Texts that must not reach a client: the provider's credential. */

@@ -3,6 +3,7 @@ import { createFakeClock, type FakeClock } from "../gateway/fake-clock.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import { chatAnswer } from "../upstream/chat-bytes.ts";
+import { geminiPlain, geminiStream } from "../upstream/gemini-bytes.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { SPEECH } from "./fault-matrix.ts";
 
@@ -31,6 +32,9 @@ beforeEach(() => {
   double.handle((request) => {
     const body = request.json() as Json;
     if (broken.includes(body.model)) return jsonAnswer(503, {});
+    if (request.target.includes("up-own:")) return jsonAnswer(503, {});
+    if (request.target.includes("up-gemini:streamGenerateContent")) return geminiStream();
+    if (request.target.includes("up-gemini:")) return geminiPlain();
     if (request.target.includes("count_tokens")) return jsonAnswer(200, { input_tokens: 7 });
     if (request.target.includes("/responses/input_tokens"))
       return jsonAnswer(200, { object: "response.input_tokens", input_tokens: 7 });
@@ -64,8 +68,13 @@ function settings(): Json {
       three: provider("three"),
       claude: provider("claude", "messages"),
       gpt: provider("gpt", "responses"),
+      own: provider("own", "generate_content"),
+      gemini: provider("gemini", "generate_content"),
     },
-    routing: { breaker_failures: 0, models: { "t/three": { fallback: ["t/two"] } } },
+    routing: {
+      breaker_failures: 0,
+      models: { "t/three": { fallback: ["t/two"] }, "t/own": { fallback: ["t/gemini"] } },
+    },
   };
 }
 
@@ -158,6 +167,25 @@ describe("a relay with models", () => {
     for (const request of double.requests)
       expect((request.json() as Json).messages).toEqual([{ role: "user", content }]);
   });
+});
+
+describe("an answer of generateContent that is relayed", () => {
+  const body = { contents: [{ role: "user", parts: [{ text: "Hi" }] }] };
+  for (const [what, model, named, header] of [
+    ["was asked for, says what its provider calls it", "t/gemini", "gemini-3.8-flash", undefined],
+    ["serves by the operator's word, has its id", "t/own", "t/gemini", undefined],
+    ["serves by the caller's word, has its id", "t/own", "t/gemini", "t/gemini"],
+    ["serves in place of an unknown name, has its id", "t/no", "t/gemini", "t/gemini"],
+    ["was asked for by two names, says what its provider calls it", "gemini", "gemini-3.8-flash", "t/gemini"],
+  ] as const)
+    for (const method of ["generateContent", "streamGenerateContent"])
+      test(`of a model that ${what} (${method})`, async () => {
+        const headers = header === undefined ? {} : { "x-switchyard-models": header };
+        const response = await gateway.post(`/api/v1/models/${model}:${method}`, body, { headers });
+        const text = await response.text();
+        const names = text.matchAll(/"modelVersion": ?"([^"]*)"/g).map(([, name]) => name);
+        expect([response.status, [...new Set(names)]]).toEqual([200, [named]]);
+      });
 });
 
 describe("an earlier answer that a request names", () => {

@@ -149,7 +149,7 @@ async function openCall(
     const prepared = (at: EmbeddingAdmission, body: UpstreamBody): PreparedCall<EmbeddingFormat> => ({
       ...prepareBody(body, memory),
       terms: { admission: at, outputTokens: undefined },
-      hears: {},
+      reading: {},
     });
     const first = prepared(admission, written);
     memory.hold(first.length);

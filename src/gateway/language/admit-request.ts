@@ -151,7 +151,7 @@ async function admitNamed(asked: Asked, names: readonly [AskedModel, ...AskedMod
       const found = findFor(asked, named);
       // One by two of its names is one.
       if (legs.some(({ admission }) => admission.model === found.model)) continue;
-      legs.push(await admitLeg(asked, found));
+      legs.push(await admitLeg(asked, found, named !== names[0]));
     } catch (error) {
       if (!isOfModelAlone(error)) throw error;
       if (UNSERVABLE.has(error.code ?? "")) throw withWarnings(error, left());
@@ -207,7 +207,7 @@ async function admitFallbacks(asked: Asked, fallback: readonly string[]): Promis
   const left: string[] = [];
   for (const id of fallback) {
     try {
-      legs.push(await admitLeg(asked, findFor(asked, { name: id, field: "model" })));
+      legs.push(await admitLeg(asked, findFor(asked, { name: id, field: "model" }), true));
     } catch (error) {
       if (!isOfModelAlone(error)) throw error;
       if (error.code !== "model_not_allowed") left.push(leftOut("fallback", id, error));
@@ -236,7 +236,11 @@ async function admitInPlace(asked: Asked, refusal: GatewayError): Promise<Legs> 
  * One model, by the first of its ways in their present order that can be asked for all of it. Throws a 400 where none
  * can: what the way says that is listed first, whatever their order.
  */
-async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): Promise<Leg> {
+async function admitLeg(
+  asked: Asked,
+  { model, ways, warnings }: Destinations,
+  isFallback = false,
+): Promise<Leg> {
   const { services, input, choice } = asked;
   const ordered = ways.length === 1 ? ways : services.routing.order(ways, model, choice);
   let left = input.compacts === true ? ordered.map(compactingAt) : ordered;
@@ -244,7 +248,7 @@ async function admitLeg(asked: Asked, { model, ways, warnings }: Destinations): 
   for (let [way] = left; way !== undefined; [way] = left) {
     try {
       const admission = await admitWay(asked, way, left);
-      return { ways: input.compacts === true ? [way] : left, admission, warnings };
+      return { ways: input.compacts === true ? [way] : left, admission, isFallback, warnings };
     } catch (error) {
       // The sandbox stands in for every route: there it is as strict as the one that is asked first.
       if (!isOfModelAlone(error) || way.failsAsAsked) throw error;

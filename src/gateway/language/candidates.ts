@@ -121,7 +121,10 @@ function prepared(
       ? []
       : [`model: ${first.admission.model.id} could not serve, and ${admission.model.id} serves`];
   const remember = rememberingFor(services, input, admission);
-  const answer = { terms: { admission, outputTokens }, hears: present({ remember, keep }) };
+  const answer = {
+    terms: { admission, outputTokens },
+    reading: present({ remember, keep, isFallback: leg.isFallback }),
+  };
   const headers = clientHeaders(told, admission.provider, input.wire);
   const sent = { ...told, ...headers, warnings: [...leg.warnings, ...served, ...told.warnings] };
   const { isKept, ...own } = prepareBody({ ...sent, body }, input.memory);

@@ -4,7 +4,12 @@ import { runsOf } from "../../../test/runs.ts";
 import type { Hold } from "../../core/money/hold.ts";
 import { dearestQuote, type Leg, type Quote, roomIn } from "./legs.ts";
 
-const legOf = (quote: Quote): Leg => ({ ways: [], warnings: [], admission: quote as Leg["admission"] });
+const legOf = (quote: Quote): Leg => ({
+  ways: [],
+  isFallback: false,
+  warnings: [],
+  admission: quote as Leg["admission"],
+});
 const holdOf = (amount: bigint): Hold => ({ amount }) as Hold;
 
 const elastic = fc

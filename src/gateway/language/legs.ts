@@ -8,6 +8,8 @@ import type { Admission, Destination } from "./admit.ts";
 export interface Leg {
   readonly ways: readonly Destination[];
   readonly admission: Admission;
+  /** It serves in place of the model that was asked for. */
+  readonly isFallback: boolean;
   /** What the client is told where this model serves: the names that were left out, and of its own; a sentence each. */
   readonly warnings: readonly string[];
 }

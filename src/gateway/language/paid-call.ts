@@ -370,10 +370,10 @@ const NO_PADDING: readonly string[] = [];
 /** What an answer by this way is read against. */
 function contextOf<Format extends CalledFormat>(
   { services, record, carrier }: CallParts,
-  { terms: { admission }, echo, hears }: PreparedCall<Format>,
+  { terms: { admission }, echo, reading }: PreparedCall<Format>,
 ): AnswerContext {
   return {
-    ...hears,
+    ...reading,
     ...(echo === undefined ? {} : { echo }),
     model: admission.model.id,
     native: admission.spoken.dialect.kind === "native",

@@ -28,6 +28,6 @@ export interface CallTerms<Format extends CalledFormat> {
 /** A request as one way is sent it. */
 export interface PreparedCall<Format extends CalledFormat> extends Sendable<PreparedCall<Format>> {
   readonly terms: CallTerms<Format>;
-  /** Who hears of its answer. */
-  readonly hears: Pick<AnswerContext, "remember" | "keep">;
+  /** What its answer is read against, beside its terms: who hears of it among others. */
+  readonly reading: Pick<AnswerContext, "isFallback" | "keep" | "remember">;
 }

@@ -16,7 +16,7 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
 
 const FORMAT: AnswerFormat = {
   usageMember: "usage",
-  hasModel: true,
+  modelMember: () => "model",
   read(value, context) {
     if (!hasChoices(value, context.native))
       throw new GatewayError("upstream_error", "The provider's answer has no choices.");

@@ -55,7 +55,7 @@ export function leftOut({ others, user }: EmbeddingRequest, dialect: EmbeddingDi
 
 const FORMAT: AnswerFormat = {
   usageMember: "usage",
-  hasModel: true,
+  modelMember: () => "model",
   read(value, context) {
     const repairs = mendVectors(value, askedOf(context));
     const { usage } = value;

@@ -37,6 +37,14 @@ test("an answer keeps its bytes, and has its credit at the end", () => {
   expect(read(body).text).toBe(body.replace(" }\n", ',"credit":1.5 }\n'));
 });
 
+test("the model that serves in place of another is named by its id", () => {
+  const named = (body: object, isFallback = true): unknown => JSON.parse(read(body, { isFallback }).text);
+  const body = geminiAnswer({ usage: USAGE });
+  const { modelVersion: _own, ...unnamed } = body;
+  const ours = { ...body, modelVersion: CONTEXT.model, credit: 1.5 };
+  expect([named(body), named(unnamed), named(body, false)]).toEqual([ours, ours, { ...body, credit: 1.5 }]);
+});
+
 test("another credit is not passed on", () => {
   expect(JSON.parse(read({ credit: 9, ...geminiAnswer({ usage: USAGE }) }).text).credit).toBe(1.5);
 });

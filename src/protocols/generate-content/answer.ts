@@ -14,7 +14,8 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
 
 const FORMAT: AnswerFormat = {
   usageMember: "usageMetadata",
-  hasModel: false,
+  // Else it is the provider's own word.
+  modelMember: ({ isFallback = false }) => (isFallback ? "modelVersion" : undefined),
   callMark: "functionCall",
   read(value, context) {
     const candidates = objectsIn(value.candidates);

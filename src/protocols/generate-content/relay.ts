@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { addSpliced, DATA, END } from "../events.ts";
 import { parseExact } from "../exact-json.ts";
 import type { EventForm } from "../event-form.ts";
-import type { EventSpan, Metered, StreamSink, Verdict } from "../protocol.ts";
+import type { AnswerContext, EventSpan, Metered, StreamSink, Verdict } from "../protocol.ts";
 import { openRepeatWriter } from "../repeat-writer.ts";
 import { streamOpener } from "../stream.ts";
 import { encodeError } from "./error-body.ts";
@@ -33,7 +33,7 @@ export const openStream = streamOpener<ChunkReader>({
   maxLineBytes: 32 * 1024 * 1024,
   shape: CHUNK,
   openReader,
-  openRelay: (reader) => new ChunkRelay(reader),
+  openRelay: (reader, context) => new ChunkRelay(reader, context),
   oddError: errorInList,
 });
 
@@ -51,13 +51,17 @@ const out = createByteBuilder(4096);
 class ChunkRelay implements StreamSink {
   readonly keepAlive = KEEP_ALIVE;
   readonly #reader: ChunkReader;
+  /** As JSON: what stands as `modelVersion`, where that is not the provider's own word. */
+  readonly #model: string | undefined;
   #held: HeldChunk | undefined;
 
-  constructor(reader: ChunkReader) {
+  constructor(reader: ChunkReader, { isFallback = false, model }: AnswerContext) {
     this.#reader = reader;
+    this.#model = isFallback ? JSON.stringify(model) : undefined;
   }
 
   event(span: Readonly<EventSpan>, verdict: Verdict): void {
+    if (this.#model !== undefined) nameModel(this.#model);
     if (CHUNK.content.on && this.#held?.hasContent === true) this.#giveHeld(this.#held);
     if (verdict === "hold") this.#hold(span);
     else if (CHUNK.told.length === 0) send(setMembers(edited(span), { candidates: `[${EMPTY_CANDIDATE}]` }));
@@ -84,8 +88,10 @@ class ChunkRelay implements StreamSink {
       told === undefined || isCounted || metered.flags.includes("clamped")
         ? JSON.stringify(encodeUsage(metered.usage))
         : told;
-    // Usage that the chunk has already stays where it is.
-    return joinBytes([DATA, setMembers(last, { usageMetadata: usage, credit: creditsText(credit) }), END]);
+    const named = this.#model === undefined ? undefined : { modelVersion: this.#model };
+    // What the chunk has already stays where it is.
+    const said = setMembers(last, { ...named, usageMetadata: usage, credit: creditsText(credit) });
+    return joinBytes([DATA, said, END]);
   }
 
   failureTail(error: GatewayError, _metered: Metered, credit: MicroCredits | undefined): Uint8Array {
@@ -117,6 +123,12 @@ function send(chunk: Uint8Array): void {
   out.add(DATA);
   out.add(chunk);
   out.add(END);
+}
+
+/** The chunk that was seen last is to say that `model`, JSON, gave it; of one that names none the last chunk tells. */
+function nameModel(model: string): void {
+  const { start, end } = CHUNK.modelVersion;
+  if (start !== -1) CHUNK.edits.push({ start, end, text: model });
 }
 
 /** The chunk as clients need it. */

@@ -83,7 +83,7 @@ function mendContent(): void {
   else if (parts.kind !== LIST) replace(parts, `[${EMPTY_PART}]`);
 }
 
-const [blockReason, known] = [place(), place()];
+const [blockReason, modelVersion, known] = [place(), place(), place()];
 const usage = place({ of: OBJECTS });
 const error = place({ of: GIVEN });
 const root = place({
@@ -93,7 +93,7 @@ const root = place({
     error,
     promptFeedback: place({ marks: more, members: { blockReason } }),
     // The same in every chunk.
-    modelVersion: known,
+    modelVersion,
     responseId: known,
     createTime: known,
   },
@@ -106,6 +106,7 @@ export const CHUNK = {
   error,
   /** `usageMetadata` that is an object. */
   usage,
+  modelVersion,
   /** Why the prompt was blocked. */
   blockReason,
   /** A member stands at the top that says more than who answered and what it cost. */

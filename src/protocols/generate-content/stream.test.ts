@@ -100,6 +100,20 @@ describe("a whole answer", () => {
     expect(stream.metered()).toMatchObject({ usage: { input: 5, output: 2 }, flags: [] });
   });
 
+  test("of a model that serves in place of another names that by its id", () => {
+    const chunks = geminiChunks({ parts: ["a", "b", "c", "d", "e"], usage: USAGE, model: "own" });
+    const sizes = (): number => 7;
+    const named = JSON.stringify(chunks).replaceAll('"own"', `"${CONTEXT.model}"`);
+    const { text, stream } = relay(sse(chunks), { isFallback: true });
+    expect(text).toBe(relay(sse(JSON.parse(named))).text);
+    expect(relay(sse(chunks), { isFallback: true }, sizes).text).toBe(text);
+    expect(stream.repairs).toEqual([]);
+    // Where the provider names none, the end of the answer does.
+    const unnamed = chunks.map(({ modelVersion: _own, ...rest }) => rest);
+    const told = eventsOf(relay(sse(unnamed), { isFallback: true }).text).map((event) => event.modelVersion);
+    expect(told).toEqual([...unnamed.slice(1).map(() => undefined), CONTEXT.model]);
+  });
+
   test("is the same however its bytes were cut, and whatever its line ends are", () => {
     const chunks = geminiChunks({
       parts: ["größe", "日本", { functionCall: { name: "f", args: {} }, thoughtSignature: "AA==" }],

@@ -14,7 +14,7 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
 
 const FORMAT: AnswerFormat = {
   usageMember: "usage",
-  hasModel: true,
+  modelMember: () => "model",
   callMark: "tool_use",
   read(value, context) {
     if (!isMessage(value)) throw new GatewayError("upstream_error", "The provider's answer is no message.");

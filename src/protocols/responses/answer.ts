@@ -35,7 +35,7 @@ export function echoedIn(
 
 const FORMAT: AnswerFormat = {
   usageMember: "usage",
-  hasModel: true,
+  modelMember: () => "model",
   callMark: '"arguments"',
   read(value, context) {
     if (value.status === "failed") throw readErrorObject(value.error, context);

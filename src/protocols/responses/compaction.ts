@@ -9,7 +9,6 @@ import { encodeUsage, readUsage } from "./usage.ts";
 
 const FORMAT: AnswerFormat = {
   usageMember: "usage",
-  hasModel: false,
   read(value, { expectedInput }) {
     if (!Array.isArray(value.output))
       throw new GatewayError("upstream_error", "The provider's answer has no output.");

@@ -1,11 +1,10 @@
 import { afterAll, afterEach, expect, test } from "bun:test";
-import { describeError } from "../../src/core/log/log.ts";
 import type { Json } from "../gateway/gateway.ts";
 import { LONG } from "../runs.ts";
 import { openRawClient, type RawClient } from "../upstream/raw-client.ts";
 import { chatRequest, type LoadGateway, type LoadOptions, openLoad } from "./load-gateway.ts";
 import { planText } from "./plan.ts";
-import { openKeptClient } from "./kept-client.ts";
+import { runOpenLoop } from "./open-loop.ts";
 import { MODEL } from "./provider.ts";
 import { repeat } from "./repeat.ts";
 import { createLoadTable, kib, mib, spread } from "./table.ts";
@@ -82,37 +81,15 @@ test("beyond what it may have under way each request is served or told at once t
   const { url, key, chat, provider } = await open({ environment: { CONNECTIONS_PER_ADDRESS: String(CAP) } });
   const content = planText({ words: 5, everyMs: LATENCY_MS });
   const request = { headers: bearer(key), json: chatRequest(content) };
-  const client = openKeptClient(`${url}/api/v1/chat/completions`, request);
   let all = 0;
   /** Asks so many times a second, and gives how many were served in each, and how long refusals took. */
   const load = async (perSecond: number) => {
-    const refusals: number[] = [];
-    const wrong: string[] = [];
-    let asked = 0;
-    let served = 0;
-    let under = 0;
-    const ask = async (): Promise<void> => {
-      const askedAt = performance.now();
-      under += 1;
-      try {
-        const { status, header } = await client.send();
-        if (status === 200) served += 1;
-        else if (status === 503 && /^([1-9]|[1-5]\d|60)$/.test(header("retry-after") ?? ""))
-          refusals.push(performance.now() - askedAt);
-        else wrong.push(`${status}`);
-      } catch (error) {
-        wrong.push(describeError(error));
-      }
-      under -= 1;
-    };
-    const startedAt = performance.now();
-    for (; performance.now() - startedAt < LOAD_MS; await Bun.sleep(5))
-      for (; asked < ((performance.now() - startedAt) / 1_000) * perSecond; asked += 1) void ask();
-    while (under > 0) await Bun.sleep(5);
+    const plan = { url: `${url}/api/v1/chat/completions`, request, perSecond, ms: LOAD_MS };
+    const { asked, served, seconds, refusals, wrong } = await runOpenLoop(plan);
     expect(wrong).toEqual([]);
     expect(served + refusals.length).toBe(asked);
     all += served;
-    return { served: served / ((performance.now() - startedAt) / 1_000), refusals };
+    return { served: served / seconds, refusals };
   };
   const capacity = (CAP * 1_000) / LATENCY_MS;
   const peak = await load(capacity * 0.9);
@@ -127,7 +104,6 @@ test("beyond what it may have under way each request is served or told at once t
       "85 % of the peak, 503 in 50 ms",
     );
   }
-  client.close();
   // A refused request does not reach the provider, and no served one is lost or made twice.
   const { most, requests, finished } = await provider.counts();
   expect([requests, finished]).toEqual([all, all]);

@@ -103,6 +103,29 @@ describe("a request that fails", () => {
     ]);
   });
 
+  test("counts once against a credential, whatever its attempts, and once against each", async () => {
+    const { clock, candidates, open, routing } = waysOf(["a/1", "a/2"]);
+    const failures = (): readonly number[] =>
+      candidates.map(({ way }) => routing.health.look(way.key).failures);
+    const alone = candidates.slice(0, 1);
+    const fail = async (ways: Candidate<Sent>[]): Promise<void> => {
+      const tries = open(ways);
+      await tries.first(here);
+      for (const status of [500, 503, 500]) {
+        const next = tries.next(refused(status), answer(status));
+        await clock.advance(0);
+        await clock.advance(5_000);
+        await next;
+      }
+    };
+    await fail(alone);
+    expect(failures()).toEqual([1, 0]);
+    await fail(candidates);
+    expect(failures()).toEqual([2, 1]);
+    for (let i = 0; i < 3; i += 1) await fail(alone);
+    expect(routing.health.look(alone[0]!.way.key).state).toBe("open");
+  });
+
   test("never comes back to a way that an earlier failure has ruled out", async () => {
     const { open } = waysOf(["a/1", "a/2", "b/1", "c/1"], { breakerFailures: 0 });
     const tries = open();

@@ -1,9 +1,11 @@
 import { type Clock, wait } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
+import type { CallResult } from "../routing/call-result.ts";
 import type { Health, Place } from "../routing/health.ts";
 import { RefusalCause } from "../../protocols/refusal.ts";
 import type { Routing } from "../routing/routing.ts";
 import { type Answered, MOST_WAIT_MS, readFailure, type Retry, retryOf } from "../routing/retry.ts";
+import type { WayKey } from "../routing/way-key.ts";
 import type { CalledWay } from "../routing/ways.ts";
 import type { RetryStep } from "../metrics/meter.ts";
 import type { RequestRecord } from "../request-record.ts";
@@ -99,6 +101,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   readonly #record: Pick<RequestRecord, "retried">;
   /** Those that no failure has ruled out so far. */
   #candidates: readonly Candidate<Prepared>[];
+  /** Ways by which a call has failed. */
+  #failedBy: readonly WayKey[] = [];
   /** Ways that were taken, or that the request cannot go. */
   #tried: Candidate<Prepared>[] = [];
   #calls = 0;
@@ -237,9 +241,18 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const { settings, random } = this.#routing;
     const { unsafeRetries } = settings();
     const retry = retryOf(readFailure(error, answer), { unsafeRetries, retries: this.#calls - 1, random });
-    this.#place?.end(retry.result);
+    this.#place?.end(this.#isRepeated() ? repeated(retry.result) : retry.result);
     this.#place = undefined;
     return retry;
+  }
+
+  /** Whether a call before the one that has just failed had failed by the same credential; notes this one. */
+  #isRepeated(): boolean {
+    const key = this.#current?.candidate.way.key;
+    if (key === undefined) return false;
+    const before = this.#failedBy;
+    this.#failedBy = [...before, key];
+    return before.some((other) => isSameCredential(key, other));
   }
 
   /** The same way once more, without what it says others have signed. */
@@ -254,14 +267,12 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     { way: failed }: Candidate<Prepared>,
     { where, reason }: Retry,
   ): readonly Candidate<Prepared>[] {
-    const { provider, credential } = failed.key;
     const { attempts } = this.#routing.settings();
     const others = this.#candidates.filter((other) => {
       if (this.#tried.includes(other)) return false;
       const { route, key } = other.way;
       if (where === "other_route") return route !== failed.route;
-      const isSame = key.provider === provider && key.credential === credential;
-      return where === "anywhere" || !isSame;
+      return where === "anywhere" || !isSameCredential(key, failed.key);
     });
     // A server that cannot be reached is out of reach by its other credentials, too; and a provider that fails by all of
     // them must not have the last call as well.
@@ -330,6 +341,14 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   #unsignedNow(prepared: Prepared): Prepared {
     return (this.#isUnsigned ? prepared.unsigned?.() : undefined) ?? prepared;
   }
+}
+
+function isSameCredential(one: WayKey, other: WayKey): boolean {
+  return one.provider === other.provider && one.credential === other.credential;
+}
+
+function repeated(result: CallResult): CallResult {
+  return result.kind === "failed" ? { ...result, isRepeated: true } : result;
 }
 
 /** What differs of two ways, the largest. */

@@ -30,6 +30,18 @@ describe("a breaker", () => {
     expect([breaker.isOpen, breaker.failures, waitMs()]).toEqual([true, 3, 10_000]);
   });
 
+  test("counts a request once, however often it fails there, and opens again where it is half-open", () => {
+    const { breaker, call, pass, waitMs } = breakerOf();
+    for (const how of ["failed", "failed_again", "failed_again", "failed", "failed_again"] as const)
+      call(how);
+    expect([breaker.isOpen, breaker.failures]).toEqual([false, 2]);
+    call("failed");
+    expect([breaker.isOpen, waitMs()]).toEqual([true, 10_000]);
+    pass(10_000);
+    call("failed_again");
+    expect([breaker.isOpen, waitMs()]).toEqual([true, 20_000]);
+  });
+
   test("opens at once for a credential that is not accepted", () => {
     const { call, waitMs } = breakerOf();
     call("refused");

@@ -3,7 +3,7 @@ import { createPause } from "./pause.ts";
 import type { RoutingSettings } from "./settings.ts";
 
 /**
- * Keeps calls from a credential that fails. It is open after some failures in a row, or one refusal. When that time is
+ * Keeps calls from a credential that fails. It is open after some requests that failed in a row, or one refusal. When that time is
  * over it is half-open: one call is let through, which closes it or opens it again. A call that has told nothing for as
  * long as the breaker was open lets another through: an answer may take minutes, and a provider that is back is not to
  * be refused for so long. Either of them closes it, also where the other has opened it again meanwhile: an answer that
@@ -31,9 +31,10 @@ export interface Breaker {
 
 /**
  * How a call ended. `refused`: the credential is not accepted. `neutral`: it says nothing of the credential. `found`: a
- * probe was answered, which says that the provider is there, and not that it serves.
+ * probe was answered, which says that the provider is there, and not that it serves. `failed_again`: the request had
+ * failed there before. It says nothing new: else two requests that a provider cannot serve would close it to all others.
  */
-export type CallEnd = "ok" | "found" | "neutral" | "failed" | "refused";
+export type CallEnd = "ok" | "found" | "neutral" | "failed" | "failed_again" | "refused";
 
 /** When a breaker opens, and for how long. */
 export interface BreakerTerms {
@@ -86,7 +87,7 @@ export function createBreaker(): Breaker {
     end(began, end, nowMs, { settings: { breakerFailures, breakerMs }, random }) {
       if (began !== pause.count && (end !== "ok" || began !== triedBefore)) return;
       isProbing = false;
-      if (end === "neutral") return;
+      if (end === "neutral" || (end === "failed_again" && !isOpen)) return;
       if (end === "ok") {
         failures = 0;
         isOpen = false;

@@ -26,6 +26,8 @@ export interface FailedCall {
   readonly retryAfterMs?: number;
   /** The credential is not accepted. */
   readonly opens?: true;
+  /** An earlier call for the same request has failed by the credential. */
+  readonly isRepeated?: true;
   /** The provider limits the rate of a model, or does not serve it by this credential: no failure, but a pause is due. */
   readonly cools?: true;
 }
@@ -35,5 +37,6 @@ export function endOf(result: CallResult): CallEnd {
   if (result.kind === "not_made") return "neutral";
   if (result.kind !== "failed") return result.kind;
   if (result.blame === "route" || result.cools === true) return "neutral";
-  return result.opens === true ? "refused" : "failed";
+  if (result.opens === true) return "refused";
+  return result.isRepeated === true ? "failed_again" : "failed";
 }

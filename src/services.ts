@@ -25,7 +25,7 @@ import { createOffers, hasProvider, type Offers } from "./gateway/offers.ts";
 import { createLiveCalls } from "./gateway/live-calls.ts";
 import { createReader } from "./gateway/reading/reader.ts";
 import { offeredWays } from "./gateway/routing/offered-ways.ts";
-import { createProber } from "./gateway/routing/probes.ts";
+import { createProber, type Prober } from "./gateway/routing/probes.ts";
 import { createRouting, type Routing } from "./gateway/routing/routing.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
 import { createApp, type App } from "./http/app.ts";
@@ -36,7 +36,7 @@ import { openKept, type OpenKept } from "./kept/open.ts";
 import { createLimiter, type Limiter } from "./limits/limiter.ts";
 import { type Books, openBooks } from "./open-books.ts";
 import { type OpenMetrics, openMetrics } from "./open-metrics.ts";
-import { openTasks } from "./open-tasks.ts";
+import { openTasks, type OpenTasks } from "./open-tasks.ts";
 import { openWeb } from "./open-web.ts";
 import { createSandbox, PROVIDERS } from "./providers/registry.ts";
 import { placesOf, providerIds, providerStatus, shownSettings } from "./shown-settings.ts";
@@ -168,14 +168,7 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
     firstAccount: books.installation.firstAccount,
     shown: books.installation.shown,
     offer,
-    reload() {
-      metrics.keepNames();
-      offers.reload();
-      routing.health.retain();
-      prober.start();
-      // Tasks may wait for a model that is served from now on.
-      scheduler.wake();
-    },
+    reload: reloading(offers, { metrics, routing, prober, scheduler }),
     startThreads: () => startAll([reader, books, media, sandbox, kept]),
     warmUp: warming.run,
     metrics,
@@ -191,6 +184,27 @@ export async function buildServices(parts: ServiceParts): Promise<Services> {
       for (const live of [calls, waits]) live.end(shuttingDown());
     },
     close: () => closeInTurn(prober, scheduler, kept, reader, books),
+  };
+}
+
+/** Reads the settings again, and tells all that depends on the offer. Throws their sentence where they are wrong. */
+function reloading(
+  offers: Offers<Settings>,
+  parts: {
+    readonly metrics: Pick<OpenMetrics, "keepNames">;
+    readonly routing: Pick<Routing, "health">;
+    readonly prober: Pick<Prober, "start">;
+    readonly scheduler: Pick<OpenTasks["scheduler"], "wake">;
+  },
+) {
+  const { metrics, routing, prober, scheduler } = parts;
+  return (): void => {
+    metrics.keepNames();
+    offers.reload();
+    routing.health.retain();
+    prober.start();
+    // Tasks may wait for a model that is served from now on.
+    scheduler.wake();
   };
 }
 

@@ -1,10 +1,24 @@
-import { createEffect, type JSX, Show } from "solid-js";
+import { createEffect, type JSX, onCleanup, Show } from "solid-js";
 import { classes } from "./classes.ts";
 import styles from "./ui.module.css";
 
+let shownTitle = "";
+let coverTitle: string | undefined;
+
 /** Names the browser's tab, and the entry of its history. */
 export function titleTab(title: string): void {
-  document.title = `${title} · Switchyard`;
+  shownTitle = title;
+  document.title = `${coverTitle ?? title} · Switchyard`;
+}
+
+/** Names the tab so until the owner goes, whatever the page is called: its name may be an account's. */
+export function coverTab(title: string): void {
+  coverTitle = title;
+  titleTab(shownTitle);
+  onCleanup(() => {
+    coverTitle = undefined;
+    titleTab(shownTitle);
+  });
 }
 
 /** A page: its heading, its actions, and what it shows. */

@@ -1,6 +1,7 @@
 import { Dialog } from "@kobalte/core/dialog";
 import { useNavigate } from "@tanstack/solid-router";
 import { createEffect, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import { OverlayPortal } from "../design/dialog.tsx";
 import { returnFocus } from "../design/focus.ts";
 import ui from "../design/ui.module.css";
 import styles from "./shell.module.css";
@@ -54,7 +55,7 @@ export function Palette(props: {
   });
   return (
     <Dialog open={props.open} onOpenChange={props.onOpen}>
-      <Dialog.Portal>
+      <OverlayPortal>
         <Dialog.Overlay class={ui.overlay} />
         <div class={styles.palettePlace}>
           <Dialog.Content class={styles.palette} aria-label="Go to" onCloseAutoFocus={giveBack}>
@@ -98,7 +99,7 @@ export function Palette(props: {
             </Show>
           </Dialog.Content>
         </div>
-      </Dialog.Portal>
+      </OverlayPortal>
     </Dialog>
   );
 }

@@ -91,9 +91,9 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   },
 ];
 
-function ledgerPages(id: string, time: RangeSearch): PagesOptions<LedgerEntry> {
-  return timedPages(["ledger", id], {}, time, (query, signal) =>
-    read("/admin/v1/accounts/{id}/ledger", { path: { id }, query: { ...query, limit: MOST }, signal }),
+function ledgerPages(id: string, time: RangeSearch, order: "asc" | "desc"): PagesOptions<LedgerEntry> {
+  return timedPages(["ledger", id, order], {}, time, (query, signal) =>
+    read("/admin/v1/accounts/{id}/ledger", { path: { id }, query: { ...query, limit: MOST, order }, signal }),
   );
 }
 
@@ -101,7 +101,10 @@ function ledgerPages(id: string, time: RangeSearch): PagesOptions<LedgerEntry> {
 export function Ledger(props: { readonly account: string }) {
   const { search, change } = useListSearch<(typeof ACCOUNT_SEARCH)[number]>();
   const { named } = useRange();
-  const { query, rows, state } = usePages(() => ledgerPages(props.account, named()));
+  /** By which time the gateway puts them in order: entries of one second stay as they were booked. */
+  const order = () => (search().sort === "time" ? "asc" : "desc");
+  const isByTime = (): boolean => [undefined, "time", "-time"].includes(search().sort);
+  const { query, rows, state } = usePages(() => ledgerPages(props.account, named(), order()));
   const shown = createMemo(() => {
     const { kind, text = "", sort } = search();
     const found = rows()
@@ -109,9 +112,7 @@ export function Ledger(props: { readonly account: string }) {
       .filter(({ reason, request_id }) =>
         `${reason ?? ""} ${request_id ?? ""}`.toLowerCase().includes(text.toLowerCase()),
       );
-    // Entries of one second keep the order in which they were booked.
-    if (sort === "time") return found;
-    return sort === undefined || sort === "-time" ? found.toReversed() : inOrder(found, COLUMNS, sort);
+    return isByTime() ? found : inOrder(found, COLUMNS, sort);
   });
   const set = (): number => [search().kind, search().text].filter((value) => value !== undefined).length;
   return (
@@ -171,8 +172,8 @@ export function Ledger(props: { readonly account: string }) {
                 noun={["entry", "entries"]}
                 shown={shown().length}
                 of={query}
-                isOrdered={false}
-                given={query.hasNextPage ? "the oldest of the range" : "all that fit the filters"}
+                isOrdered={!isByTime()}
+                given={order() === "asc" ? "oldest first" : "newest first"}
               />
             </Show>
           </Rows>

@@ -89,7 +89,8 @@ describeInLooks("a list", (next) => {
     const { page } = opened;
     await go(page, "requests");
     await shown(page, `${PAGE} requests shown`);
-    expect((await exported(page, "Requests that ended")).length).toBe(PAGE + 1);
+    // Also the rows that are not loaded are in the file.
+    expect((await exported(page, "Requests that ended")).length).toBe(PAGE + 3 + 1);
     await page.getByRole("button", { name: "Load more" }).click();
     await shown(page, `${PAGE + 3} requests shown`);
     expect(await page.getByRole("button", { name: "Load more" }).count()).toBe(0);
@@ -354,6 +355,30 @@ describeInLooks("a list", (next) => {
       }
       await go(page, "accounts?text=nobody");
       await page.getByText("No account is like that").waitFor();
+    },
+  );
+
+  desk.story(
+    "says how far an export is, stops it at a click, and says why there is no file",
+    async (opened) => {
+      const { page } = opened;
+      await go(page, "requests");
+      await shown(page, `${PAGE} requests shown`);
+      const held = Promise.withResolvers<void>();
+      await page.route(/\/requests\?.*limit=1000/, async (route) => {
+        await held.promise;
+        await route.abort();
+      });
+      const panel = page.getByRole("region", { name: "Requests that ended", exact: true });
+      await panel.getByRole("button", { name: "Export" }).click();
+      await panel.getByText("0 of at most 50,000 rows read").waitFor();
+      await opened.picture("export-reads");
+      await panel.getByRole("button", { name: "Stop" }).click();
+      await panel.getByRole("button", { name: "Export" }).click();
+      held.resolve();
+      await panel.getByText("Not exported. The gateway cannot be reached.").waitFor();
+      await opened.picture("export-failed");
+      opened.faults();
     },
   );
 });

@@ -381,4 +381,33 @@ describeInLooks("a list", (next) => {
       opened.faults();
     },
   );
+
+  desk.story("of accounts or of keys is in no order before all its rows are read", async ({ page }) => {
+    await desk.clock.advance(1_000);
+    const { json: last } = await desk.gateway.admin("POST", "/accounts", { name: "Made last" });
+    for (let at = 0; at < PAGE; at += 1)
+      await desk.gateway.admin("POST", "/keys", { account_id: last.id, name: `Key ${at}` });
+    const budget = { account_id: last.id, name: "Largest", budget: 9_000 };
+    await desk.gateway.admin("POST", "/keys", budget);
+    for (const [path, title, first] of [
+      ["accounts?sort=-since", "Since", "Made last"],
+      [`accounts?tab=keys&account_id=${last.id}&sort=-budget`, "Budget", "Largest"],
+    ] as const) {
+      const held = Promise.withResolvers<void>();
+      await page.route(/\/console\/api\//, async (route) => {
+        if (reads(route.request(), /[?&]after=/)) await held.promise;
+        await route.fallback();
+      });
+      await go(page, path);
+      const list = page.getByRole("region", { name: /^Table of/ });
+      await shown(page, "oldest first until all are read");
+      expect(await rowsOf(list).first().innerText()).not.toContain(first);
+      held.resolve();
+      await rowsOf(list).first().getByText(first).waitFor();
+      await shown(page, "in order among these");
+      const head = list.locator("th[aria-sort=descending]");
+      expect(await head.allTextContents()).toEqual([expect.stringContaining(title)]);
+      await page.unroute(/\/console\/api\//);
+    }
+  });
 });

@@ -19,6 +19,8 @@ export interface Column<Row> {
   readonly text?: (row: Row) => string | number | null;
   /** By what its rows are ordered, where a reader may order them. */
   readonly order?: string;
+  /** What stands for `text` in an order: letters of a date have none. */
+  readonly rank?: (row: Row) => number | null;
   /** The turn in which it leaves a table that is too wide, 1 first; see `useFolding`. */
   readonly fold?: number;
 }

@@ -115,8 +115,11 @@ function AccountsTable(props: { readonly onCreate: () => void }) {
   const { search, change } = useListSearch<(typeof ACCOUNTS_SEARCH)[number]>();
   const { range } = useRange();
   const { query, rows, rest, state } = useAccounts();
-  readOnWhile(query, () => search().text !== undefined || search().status !== undefined);
-  const sort = (): string | undefined => search().sort;
+  readOnWhile(query, () =>
+    [search().text, search().status, search().sort].some((given) => given !== undefined),
+  );
+  // A row that is not read yet may belong before all that are.
+  const sort = (): string | undefined => (query.hasNextPage ? undefined : search().sort);
   const spent = useSpent(range, "account");
   // The gateway answers one read after another: names wait for the rows.
   const { keys } = useNames();
@@ -176,7 +179,7 @@ function AccountsTable(props: { readonly onCreate: () => void }) {
                 shown={shown().length}
                 of={query}
                 isOrdered={sort() !== undefined}
-                given="oldest first"
+                given={search().sort === undefined ? "oldest first" : "oldest first until all are read"}
               />
             </Show>
           </>
@@ -253,7 +256,8 @@ function columnsOf(
       fold: 1,
       order: "since",
       cell: (account) => <Time at={account.created_at} />,
-      text: ({ created_at }) => (created_at === undefined ? null : exactTime(created_at)),
+      text: ({ created_at }) => exactTime(created_at),
+      rank: ({ created_at }) => created_at,
     },
     {
       title: "Id",

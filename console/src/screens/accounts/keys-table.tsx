@@ -36,8 +36,9 @@ export function KeysTable(props: {
   const { range } = useRange();
   const { nameOf } = useNames();
   const { query, rows, rest, state } = useKeys(() => props.account);
-  readOnWhile(query, () => props.text !== undefined || props.status !== undefined);
-  const sort = (): string | undefined => props.sort;
+  readOnWhile(query, () => [props.text, props.status, props.sort].some((given) => given !== undefined));
+  // A row that is not read yet may belong before all that are.
+  const sort = (): string | undefined => (query.hasNextPage ? undefined : props.sort);
   const spent = useSpent(range, "key", () =>
     props.account === undefined ? {} : { account_id: props.account },
   );
@@ -101,7 +102,7 @@ export function KeysTable(props: {
                 shown={shown().length}
                 of={query}
                 isOrdered={sort() !== undefined}
-                given="oldest first"
+                given={props.sort === undefined ? "oldest first" : "oldest first until all are read"}
               />
             </Show>
           </Rows>
@@ -223,6 +224,7 @@ function columnsOf(
         </Show>
       ),
       text: ({ expires_at }) => (expires_at === null ? null : exactTime(expires_at)),
+      rank: ({ expires_at }) => expires_at,
     },
     {
       title: "Id",

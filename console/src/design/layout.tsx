@@ -1,5 +1,6 @@
-import { createEffect, type JSX, onCleanup, Show } from "solid-js";
+import { createEffect, type JSX, onCleanup, onMount, Show } from "solid-js";
 import { classes } from "./classes.ts";
+import { isFocusLost, readFrom } from "./focus.ts";
 import styles from "./ui.module.css";
 
 let shownTitle = "";
@@ -21,6 +22,9 @@ export function coverTab(title: string): void {
   });
 }
 
+/** Whether a page was shown before. */
+let hasPage = false;
+
 /** A page: its heading, its actions, and what it shows. */
 export function Page(props: {
   readonly title: string;
@@ -29,10 +33,18 @@ export function Page(props: {
   readonly children: JSX.Element;
 }) {
   createEffect(() => titleTab(props.title));
+  let heading: HTMLHeadingElement | undefined;
+  onMount(() => {
+    // The page before had the focus, and is gone. The first page of a visit leaves it to the link that skips the rail.
+    if (hasPage && isFocusLost()) readFrom(heading);
+    hasPage = true;
+  });
   return (
     <div class={styles.page}>
       <header class={styles.pageHead}>
-        <h1>{props.title}</h1>
+        <h1 ref={(made) => (heading = made)} tabindex="-1">
+          {props.title}
+        </h1>
         {props.aside}
         <Show when={props.actions}>
           <div class={styles.actions}>{props.actions}</div>

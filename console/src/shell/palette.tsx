@@ -22,6 +22,8 @@ export function Palette(props: {
   const navigate = useNavigate();
   const [text, setText] = createSignal("");
   const [at, setAt] = createSignal(0);
+  /** Whether it has led to a page. */
+  let isLeft = false;
   const found = (): readonly Command[] => {
     const words = text().toLowerCase().split(/\s+/);
     const byName = props.commands.filter(({ name, hint }) =>
@@ -31,6 +33,7 @@ export function Palette(props: {
   };
   const open = (command: Command | undefined): void => {
     if (command === undefined) return;
+    isLeft = true;
     props.onOpen(false);
     void navigate({ to: command.to });
   };
@@ -48,9 +51,15 @@ export function Palette(props: {
   };
   onMount(() => document.addEventListener("keydown", onShortcut));
   onCleanup(() => document.removeEventListener("keydown", onShortcut));
-  const giveBack = returnFocus(() => props.open);
+  const giveBack = returnFocus(
+    () => props.open,
+    () => isLeft,
+  );
   createEffect(() => {
-    if (props.open) setText("");
+    if (props.open) {
+      setText("");
+      isLeft = false;
+    }
     setAt(0);
   });
   return (

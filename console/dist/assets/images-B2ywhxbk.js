@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-DPbZEyNa.js";import{t}from"./media-BSaf8jN6.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

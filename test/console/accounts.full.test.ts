@@ -70,6 +70,10 @@ describeInLooks("an account", (next) => {
     const ledger = page.getByRole("region", { name: "Table of the ledger" });
     await ledger.getByText("Paid twice").waitFor();
     expect(await rowsOf(ledger).count()).toBe(2);
+    expect(await rowsOf(ledger).locator('td[data-label="What"]').allInnerTexts()).toEqual([
+      expect.stringContaining("Taken back"),
+      expect.stringContaining("Grant"),
+    ]);
   });
 
   desk.story("is told what it cannot do: more cannot be taken back than there is", async (opened) => {

@@ -181,6 +181,8 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
       ["group_by=user", "group_by", "none, model, key"],
       ["model=no/such", "model", "no model"],
       ["provider=nobody", "provider", "bank"],
+      // A name that only old rows have is known as well.
+      ["provider=nobody", "provider", "and those of earlier requests."],
       ["account_id=acct_no", "account_id", "no account"],
       ["key_id=key_no", "key_id", "no key"],
       ["outcome=fine", "outcome", "completed"],

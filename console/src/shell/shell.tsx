@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/solid-query";
 import { Link, Outlet, useLocation } from "@tanstack/solid-router";
+import KeyRound from "lucide-solid/icons/key-round";
 import LogOut from "lucide-solid/icons/log-out";
 import Search from "lucide-solid/icons/search";
 import { createMemo, createSignal, For, Show } from "solid-js";
@@ -76,7 +77,9 @@ export function Shell(props: { readonly session: Session }) {
           <Show when={props.session.key}>
             {(key) => (
               <span class={styles.keyName} title={`Signed in with the key ${key().name}`}>
-                Key {key().name}
+                <KeyRound size={14} aria-hidden="true" />
+                <span class="visually-hidden">Key </span>
+                {key().name}
               </span>
             )}
           </Show>

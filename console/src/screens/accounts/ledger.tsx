@@ -18,14 +18,14 @@ import { type PagesOptions, usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
 import type { RangeSearch } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
-import { ENTRY_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
+import { ENTRY_WORDS, entryWords, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
 import styles from "./accounts.module.css";
 import { Amount, TableSkeleton } from "./keys-table.tsx";
 import type { LedgerEntry } from "./types.ts";
 import type { ACCOUNT_SEARCH } from "./search.ts";
 
 const KINDS = [
-  ["grant", ENTRY_WORDS.grant.name],
+  ["grant", "Grant or taken back"],
   ["settle", ENTRY_WORDS.settle.name],
 ] as const;
 
@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   {
     title: "What",
     fold: 1,
-    cell: (entry) => <WordBadge words={wordsOf(ENTRY_WORDS, entry.kind)} />,
+    cell: (entry) => <WordBadge words={entryWords(entry)} />,
     text: ({ kind }) => kind,
   },
   {

@@ -20,7 +20,7 @@ import {
   attemptWords,
   BUCKET_NAMES,
   CODE_WORDS,
-  ENTRY_WORDS,
+  entryWords,
   FLAG_WORDS,
   HOLD_WORDS,
   OUTCOME_WORDS,
@@ -323,7 +323,7 @@ function Ledger(props: { readonly request: RequestDetail }) {
   const isOperator = useIsOperator();
   type Row = RequestDetail["ledger"][number];
   const columns: Column<Row>[] = [
-    { title: "Entry", cell: ({ kind }) => <WordBadge words={wordsOf(ENTRY_WORDS, kind)} /> },
+    { title: "Entry", cell: (entry) => <WordBadge words={entryWords(entry)} /> },
     { title: "Id", cell: ({ id }) => <ShortId id={id} what="entry id" /> },
     { title: "Booked", cell: ({ created_at }) => <Time at={created_at} /> },
     { title: "Amount, cr", isNumber: true, cell: ({ amount }) => exactCredits(amount) },

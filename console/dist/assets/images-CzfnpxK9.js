@@ -1,0 +1,1 @@
+import{T as e}from"./ui.module-DPbZEyNa.js";import{t}from"./media-DUuFDMCt.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-DPbZEyNa.js";import{t}from"./media-BeDrW-tI.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -6,12 +6,12 @@ import {
   Link,
   Navigate,
 } from "@tanstack/solid-router";
-import { Match, Switch } from "solid-js";
+import { Match, Show, Switch } from "solid-js";
 import { Offline } from "./api/client.ts";
 import { useQuery } from "./api/query.ts";
 import { queries } from "./api/query-client.ts";
 import { readAhead } from "./api/read-ahead.ts";
-import { isOperatorIn, sessionQuery } from "./api/session.ts";
+import { isOperatorIn, readerOf, sessionQuery } from "./api/session.ts";
 import { buttonClass } from "./design/button.tsx";
 import { Page } from "./design/layout.tsx";
 import { nowSec } from "./design/now.ts";
@@ -25,11 +25,11 @@ import { readMedia } from "./screens/playground/media-search.ts";
 import { PLAYGROUND_SEARCH } from "./screens/playground/search.ts";
 import { overviewQueries } from "./screens/overview/reads.ts";
 import { paidPages, requestQuery } from "./screens/requests/reads.ts";
+import { ReaderPages } from "./screens/reader-pages.tsx";
 import { SignIn } from "./screens/sign-in.tsx";
 import { taskPages } from "./screens/tasks/reads.ts";
 import { readWelcome } from "./screens/welcome/search.ts";
 import { rangeDeps, rangeOf, readRange } from "./shell/range.ts";
-import { Shell } from "./shell/shell.tsx";
 
 const root = createRootRoute({
   validateSearch: readRange,
@@ -70,7 +70,13 @@ function Root() {
       <Match when={session.error}>
         {(error) => <Failure error={error()} retry={() => void session.refetch()} />}
       </Match>
-      <Match when={session.data}>{(present) => <Shell session={present()} />}</Match>
+      <Match when={session.data}>
+        {(present) => (
+          <Show when={readerOf(present())} keyed>
+            <ReaderPages session={present()} />
+          </Show>
+        )}
+      </Match>
     </Switch>
   );
 }

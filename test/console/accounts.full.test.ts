@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Json } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
-import { openPlace, rowsOf } from "./hands.ts";
+import { openPlace, orderBy, rowsOf } from "./hands.ts";
 import { describeInLooks } from "./looks.ts";
 
 // The life of an account, by hand in a browser; the admin API tells what became of each step.
@@ -70,6 +70,10 @@ describeInLooks("an account", (next) => {
     const ledger = page.getByRole("region", { name: "Table of the ledger" });
     await ledger.getByText("Paid twice").waitFor();
     expect(await rowsOf(ledger).count()).toBe(2);
+    expect(await rowsOf(ledger).locator('td[data-label="What"]').allInnerTexts()).toEqual([
+      expect.stringContaining("Taken back"),
+      expect.stringContaining("Grant"),
+    ]);
   });
 
   desk.story("is told what it cannot do: more cannot be taken back than there is", async (opened) => {
@@ -148,4 +152,26 @@ describeInLooks("an account", (next) => {
     await credit.waitFor({ state: "detached" });
     expect((await desk.read(`/accounts/${account.id}`)).balance).toBe(0);
   });
+
+  desk.story(
+    "shows the newest entries of a long ledger first, and the oldest at a click",
+    async ({ page }) => {
+      const { json: account } = await desk.gateway.admin("POST", "/accounts", { name: "Long ledger" });
+      const give = (reason: string) =>
+        desk.gateway.admin("POST", `/accounts/${account.id}/credits`, { amount: 1, reason });
+      await give("the oldest");
+      // One read of the page gives 1,000.
+      await Promise.all(Array.from({ length: 1_000 }, () => give("one of many")));
+      await give("the newest");
+      await page.goto(`${desk.gateway.url}/console/accounts/${account.id}`);
+      const ledger = page.getByRole("region", { name: "Ledger" }).first();
+      await ledger.getByText("1,000 entries shown, newest first; there are more").waitFor();
+      const first = (): Promise<string> =>
+        rowsOf(ledger).first().locator('td[data-label="Reason"]').innerText();
+      expect(await first()).toContain("the newest");
+      await orderBy(ledger, "Written", "↑");
+      await ledger.getByText("1,000 entries shown, oldest first; there are more").waitFor();
+      expect(await first()).toContain("the oldest");
+    },
+  );
 });

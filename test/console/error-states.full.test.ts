@@ -149,4 +149,25 @@ describeInLooks("a page", (next) => {
     }
     expectLogged(opened, / 500 /);
   });
+
+  desk.story("of Overview or Health says in the same words that it is not current", async (opened) => {
+    const { page } = opened;
+    // Overview leads the reader of an unused gateway to the first call.
+    const body = { model: "openai/gpt-5.6-luna", messages: [{ role: "user", content: "Hi" }] };
+    expect((await desk.gateway.chat(body)).status).toBe(200);
+    // A named range is another one with each minute, and what was never read cannot be out of date.
+    const nowSec = Math.floor(desk.clock.nowMs() / 1_000);
+    for (const [path, read] of [
+      [`overview?from=${nowSec - 7_200}&to=${nowSec}`, "usage"],
+      ["health", "status"],
+    ] as const) {
+      await go(page, path);
+      const head = page.getByRole("main").locator("header").first();
+      await head.getByRole("heading", { level: 1 }).waitFor();
+      await page.waitForLoadState("networkidle");
+      await breakReads(page, read);
+      await head.getByText("Not current: the last read failed").waitFor();
+    }
+    expectLogged(opened, / 500 /);
+  });
 });

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { greeted, useGatewayProcesses } from "../gateway/processes.ts";
 import { openChromium, openPage, signIn } from "./browser.ts";
 import { describeInLooks, named } from "./looks.ts";
 
 // The first minutes of a reader who has started the gateway, and knows no more than what it printed: a key with a budget, a
-// call, an answer, an image, and what they cost. The seconds are printed; no test depends on them.
+// call, an answer, an image, and what they cost. Its steps are counted: at ten seconds each, which is slow for a press or a
+// line of text, they take less than three minutes. The seconds of the machine are printed; no test depends on them.
+
+/** What a reader presses and writes after the sign-in. */
+const STEPS = 13;
+const SLOW_STEP_SEC = 10;
 
 const processes = useGatewayProcesses();
 let browser: Browser;
@@ -21,6 +26,15 @@ describeInLooks("the first minutes", (next) => {
     const times: string[] = [];
     const done = (what: string): void =>
       void times.push(`${what} ${((performance.now() - began) / 1_000).toFixed(1)} s`);
+    let steps = 0;
+    const press = (what: Locator): Promise<void> => {
+      steps += 1;
+      return what.click();
+    };
+    const write = (where: Locator, text: string): Promise<void> => {
+      steps += 1;
+      return where.fill(text);
+    };
     const [, token = ""] = /Admin token \(shown once\): (\S+)/.exec(gateway.output()) ?? [];
 
     const opened = await openPage(browser, look);
@@ -29,12 +43,12 @@ describeInLooks("the first minutes", (next) => {
     opened.faults();
     // Nobody looked for it: an unused gateway leads there by itself.
     await page.getByRole("heading", { level: 1, name: "Make a first call" }).waitFor();
-    await page.getByLabel("Name of the key").fill("trial");
-    await page.getByLabel(/^Budget in credits/).fill("2000");
-    await page.getByRole("button", { name: "Create a key" }).click();
+    await write(page.getByLabel("Name of the key"), "trial");
+    await write(page.getByLabel(/^Budget in credits/), "2000");
+    await press(page.getByRole("button", { name: "Create a key" }));
     await page.getByText("This is the only time that its text is shown.").waitFor();
     const copied = async (name: string, text: RegExp): Promise<string> => {
-      await page.getByRole("button", { name }).click();
+      await press(page.getByRole("button", { name }));
       const isCopied = `navigator.clipboard.readText().then((text) => ${text}.test(text) && text)`;
       return String(await (await page.waitForFunction(isCopied)).jsonValue());
     };
@@ -49,30 +63,32 @@ describeInLooks("the first minutes", (next) => {
     await page.getByRole("status").getByText("Completed").waitFor();
     done("first call");
 
-    await page.getByRole("link", { name: "Try it here" }).click();
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByLabel("Message").fill("What is a switchyard?");
-    await page.getByRole("button", { name: "Send" }).click();
+    await press(page.getByRole("link", { name: "Try it here" }));
+    await press(page.getByRole("button", { name: "Save" }));
+    await write(page.getByLabel("Message"), "What is a switchyard?");
+    await press(page.getByRole("button", { name: "Send" }));
     await page.getByRole("button", { name: "Regenerate" }).waitFor();
     done("answer");
 
-    await page.getByRole("link", { name: "Images" }).click();
+    await press(page.getByRole("link", { name: "Images" }));
     // The page of texts, which is left, has a field "System prompt".
     await page.getByRole("button", { name: "Make images" }).waitFor();
-    await page.getByLabel("Prompt").first().fill("A quiet harbour");
+    await write(page.getByLabel("Prompt").first(), "A quiet harbour");
     await page.getByText(/^Costs/).waitFor();
     const price = (await page.locator("strong", { hasText: " cr" }).first().textContent()) ?? "";
-    await page.getByRole("button", { name: "Make images" }).click();
+    await press(page.getByRole("button", { name: "Make images" }));
     await page.getByRole("button", { name: "Open image 1" }).waitFor();
     done("image");
 
-    await page.getByRole("article").getByRole("link", { name: /^req_/ }).first().click();
+    await press(page.getByRole("article").getByRole("link", { name: /^req_/ }).first());
     await page.getByRole("heading", { level: 1, name: "Request" }).waitFor();
     const charge = page.getByRole("region", { name: "Charge", exact: true });
     await charge.getByText(price.replace(" cr", "")).first().waitFor();
     done("what it cost");
     await opened.picture("first-minutes");
-    console.log(`first minutes, ${named(look)}: ${times.join(", ")}`);
+    console.log(`first minutes, ${named(look)}: ${times.join(", ")}; ${steps} steps of the reader`);
+    expect(steps * SLOW_STEP_SEC).toBeLessThan(3 * 60);
+    expect(steps).toBe(STEPS);
     expect(opened.faults()).toEqual([]);
     await opened.close();
   }, 300_000);

@@ -196,6 +196,38 @@ describeInLooks("the console by keyboard", (next) => {
       await page.locator("button:focus", { hasText: "Create an account" }).waitFor();
     },
   );
+
+  story(next(), "a new page is read from its heading, and a new key from its text", async (console) => {
+    const { page, url } = console;
+    await signIn(console, url, ADMIN_TOKEN);
+    await page.goto(`${url}/console/accounts`);
+    await page.getByRole("button", { name: "Create an account" }).focus();
+    for (const name of ["Models", "Health", "Settings"]) {
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: "Go to a page" }).fill(name);
+      await page.keyboard.press("Enter");
+      await page.locator("h1:focus", { hasText: name }).waitFor();
+    }
+    await page.goto(`${url}/console/accounts`);
+    // The link is gone with its page.
+    await page.getByRole("link", { name: "Create a key" }).press("Enter");
+    await page.locator("h1:focus", { hasText: "Create a key" }).waitFor();
+    await page.getByLabel("Name").fill("by keyboard");
+    await page.keyboard.press("Enter");
+    await page.locator("[role=status]:focus", { hasText: "This is the only time" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page
+      .locator("button:focus", { hasText: "Copy" })
+      .or(page.locator("button[aria-label^=Copy]:focus"))
+      .waitFor();
+    await page.getByRole("button", { name: "Create another" }).press("Enter");
+    await page.locator("select:focus").waitFor();
+
+    await page.goto(`${url}/console/welcome`);
+    await page.getByLabel("Name of the key").fill("first by keyboard");
+    await page.keyboard.press("Enter");
+    await page.locator("[role=status]:focus", { hasText: "This is the only time" }).waitFor();
+  });
 });
 
 describeInChromium("the console", () => {

@@ -1,6 +1,7 @@
 import { beforeAll, expect } from "bun:test";
 import type { Locator, Page } from "playwright-core";
 import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
+import { signIn } from "./browser.ts";
 import { useDesk } from "./desk.ts";
 import { fillDesk, type Filled } from "./fill.ts";
 import { rowsOf } from "./hands.ts";
@@ -251,5 +252,35 @@ describeInLooks("a screen shows", (next) => {
       expect(text).toContain(desk.gateway.url);
     }
     await call.getByRole("link", { name: "Try it here" }).waitFor();
+  });
+
+  desk.visit("on Overview how far its figures are from those of the period before", async (opened) => {
+    const { page } = opened;
+    const HOUR_SEC = 3_600;
+    const chats = async (count: number): Promise<void> => {
+      const body = { model: filled.model, max_tokens: 8, messages: [{ role: "user", content: "Hi" }] };
+      for (let at = 0; at < count; at += 1) expect((await desk.gateway.chat(body)).status).toBe(200);
+    };
+    const hour = Math.ceil(desk.clock.nowMs() / 1_000 / HOUR_SEC) * HOUR_SEC;
+    await desk.clock.advance((hour + 60) * 1_000 - desk.clock.nowMs());
+    await chats(4);
+    await desk.clock.advance(HOUR_SEC * 1_000);
+    await chats(6);
+    await signIn(opened, desk.gateway.url, ADMIN_TOKEN);
+    opened.faults();
+    await go(page, `overview?from=${hour + HOUR_SEC}&to=${hour + 2 * HOUR_SEC}`);
+    await stands(figure(page, "Requests"), ["6", "+50%"]);
+    await stands(figure(page, "Spend"), ["+50%"]);
+    await stands(figure(page, "Tokens"), ["+50%"]);
+    await stands(figure(page, "Error rate"), ["0 failed", "0% before"]);
+    await opened.picture("overview-deltas");
+    // The hour after has nothing, and the one that is compared is that of the six.
+    await go(page, `overview?from=${hour + 2 * HOUR_SEC}&to=${hour + 3 * HOUR_SEC}`);
+    await stands(figure(page, "Requests"), ["0", "−100%"]);
+    // Before the hour after next there is nothing to compare with.
+    await go(page, `overview?from=${hour + 3 * HOUR_SEC}&to=${hour + 4 * HOUR_SEC}`);
+    await stands(figure(page, "Requests"), ["0"]);
+    await page.waitForLoadState("networkidle");
+    expect(await figure(page, "Requests").innerText()).not.toContain("%");
   });
 });

@@ -1,7 +1,8 @@
-import { expect } from "bun:test";
+import { beforeAll, expect } from "bun:test";
 import type { Locator } from "playwright-core";
 import { until } from "../tasks/station.ts";
 import { useDesk } from "./desk.ts";
+import { fillDesk, type Filled } from "./fill.ts";
 import { describeInLooks, PHONES } from "./looks.ts";
 
 // What stands beside what on a phone: nothing hides what has to be read or chosen.
@@ -149,6 +150,79 @@ describeInLooks(
         }
       },
     );
+  },
+  PHONES,
+);
+
+/** The links in cards that are lower than 40 pixels or that another one covers, and how many links there are. */
+const CARD_LINKS = `(() => {
+  const links = [...document.querySelectorAll("td a")].filter((each) => each.checkVisibility());
+  const isHard = (link) => {
+    link.scrollIntoView({ block: "center" });
+    const { left, top, width, height } = link.getBoundingClientRect();
+    const at = document.elementFromPoint(left + width / 2, top + height / 2);
+    return height < 40 || !link.contains(at);
+  };
+  return { count: links.length, hard: links.filter(isHard).map((link) => link.outerHTML) };
+})()`;
+
+/** Whether all lines of each program on the page are within its box. */
+const IS_WRAPPED = `[...document.querySelectorAll("pre")].every((each) => each.scrollWidth <= each.clientWidth)`;
+
+describeInLooks(
+  "on a phone with rows",
+  (next) => {
+    const desk = useDesk(next);
+    let filled: Filled;
+    beforeAll(async () => {
+      filled = await fillDesk(desk);
+    }, 60_000);
+
+    desk.story("a link in a card is high enough for a thumb", async (opened) => {
+      const { page } = opened;
+      for (const path of [
+        "requests",
+        "tasks",
+        "accounts",
+        "accounts?tab=keys",
+        `accounts/${filled.account}`,
+        `keys/${filled.key}`,
+        "models",
+      ]) {
+        await page.goto(`${desk.gateway.url}/console/${path}`);
+        await page.locator("td a").first().waitFor();
+        await page.waitForLoadState("networkidle");
+        const { count, hard } = await page.evaluate<{ count: number; hard: string[] }>(CARD_LINKS);
+        expect([path, hard]).toEqual([path, []]);
+        expect(count).toBeGreaterThan(0);
+        if (path === "tasks" || path === "accounts") await opened.picture(`phone-cards-${path}`);
+      }
+    });
+
+    desk.story("the lines of a call are within the page, each of them whole", async (opened) => {
+      const { page } = opened;
+      for (const width of [360, 390]) {
+        await page.setViewportSize({ width, height: 844 });
+        await page.goto(`${desk.gateway.url}/console/welcome`);
+        const call = page.getByRole("region", { name: "the call" });
+        await call.waitFor();
+        for (const tab of await page.getByRole("tab").all()) {
+          await tab.click();
+          await call.waitFor();
+          expect([width, await tab.innerText(), await page.evaluate(IS_WRAPPED)]).toEqual([
+            width,
+            await tab.innerText(),
+            true,
+          ]);
+        }
+        await page.getByRole("tab").first().click();
+        await opened.picture(`phone-calls-${width}`);
+        // The breaks are drawn, and not in the text.
+        await page.getByRole("button", { name: "Copy the call" }).click();
+        const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+        expect(copied).toBe((await call.textContent()) ?? "");
+      }
+    });
   },
   PHONES,
 );

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { ADMIN_TOKEN } from "../gateway/gateway.ts";
 import { useDesk } from "./desk.ts";
-import { openPlace } from "./hands.ts";
+import { openPlace, openRequest } from "./hands.ts";
 import { describeInLooks } from "./looks.ts";
 
 // Who comes into the console, and how a session ends, by hand in a browser (catalogue, S30, S31).
@@ -203,6 +203,88 @@ describeInLooks("the sign-in", (next) => {
       await page.waitForLoadState("networkidle");
       await dialog.getByRole("button", { name: "Create" }).click();
       await page.getByRole("heading", { level: 1, name: "Begun before" }).waitFor();
+    },
+  );
+
+  desk.story(
+    "comes back to the page as it was: what was typed, where it was, and the queries go on",
+    async (opened) => {
+      const { page } = opened;
+      await openPlace(page, "Accounts & keys");
+      await page.getByRole("button", { name: "Create an account" }).click();
+      const dialog = page.getByRole("dialog", { name: "Create an account" });
+      await dialog.getByLabel("Name").fill("Typed before the end");
+      await desk.clock.advance(31 * 60_000);
+      await page.keyboard.press("Enter");
+      await page.getByText("This session has ended: sign in again.").waitFor();
+      // Nothing of the page can be found by who comes next: neither text nor fields.
+      expect(await page.getByRole("dialog").count()).toBe(1);
+      expect(await page.locator("input").count()).toBe(1);
+      expect(await page.content()).not.toContain("acct_");
+      expect(await page.title()).toBe("Sign in · Switchyard");
+      expect(opened.faults()[0]).toBe(UNAUTHORIZED);
+      expect(await opened.axe()).toEqual([]);
+      await opened.picture("sign-in-again");
+      await desk.gateway.admin("POST", "/accounts", { name: "Opened meanwhile" });
+
+      const credential = page.getByLabel("Admin token or API key");
+      expect(await page.locator("input:focus").getAttribute("type")).toBe("password");
+      await credential.fill("adm-wrong");
+      await page.keyboard.press("Enter");
+      await page.getByText("This is neither the admin token").waitFor();
+      expect(opened.faults()).toEqual([UNAUTHORIZED]);
+      await page.keyboard.press("Escape");
+      await credential.fill(ADMIN_TOKEN);
+      await page.keyboard.press("Enter");
+      await dialog.waitFor();
+      expect(await dialog.getByLabel("Name").inputValue()).toBe("Typed before the end");
+      await dialog.locator("input:focus").waitFor();
+      await page.locator("table").getByText("Opened meanwhile").waitFor();
+      expect(await page.title()).toBe("Accounts & keys · Switchyard");
+      await dialog.getByRole("button", { name: "Create" }).click();
+      await page.getByRole("heading", { level: 1, name: "Typed before the end" }).waitFor();
+    },
+  );
+
+  desk.story("by another reader finds nothing of the one before", async (opened) => {
+    const { page } = opened;
+    await openPlace(page, "Playground");
+    await page.getByLabel("Message").fill("An operator's words");
+    await (await openRequest(page)).getByLabel("System prompt").fill("An operator's prompt");
+    await desk.clock.advance(31 * 60_000);
+    await openPlace(page, "Tasks");
+    await page.getByText("This session has ended: sign in again.").waitFor();
+    expect(await page.evaluate<string>("JSON.stringify(sessionStorage)")).not.toContain("operator's");
+    await page.getByLabel("Admin token or API key").fill(desk.gateway.key);
+    await page.keyboard.press("Enter");
+    await page.getByTitle("Signed in with the key test").waitFor({ state: "attached" });
+    await openPlace(page, "Playground");
+    await page.getByLabel("Message").waitFor();
+    expect(await page.getByLabel("Message").inputValue()).toBe("");
+    expect(await (await openRequest(page)).getByLabel("System prompt").inputValue()).toBe("");
+    expect(await page.content()).not.toContain("acct_");
+    opened.faults();
+  });
+
+  desk.story(
+    "keeps a conversation and what was written to a model, also for the next reload",
+    async (opened) => {
+      const { page } = opened;
+      await page.goto(`${desk.gateway.url}/console/playground`);
+      await (await openRequest(page)).getByLabel("System prompt").fill("Be short.");
+      await page.getByLabel("Message").fill("Not sent yet");
+      await desk.clock.advance(31 * 60_000);
+      // The pointer rests on a link, and the page reads ahead.
+      const places = page.getByRole("navigation", { name: "Places" });
+      await places.getByRole("link", { name: "Overview" }).hover();
+      await page.getByText("This session has ended: sign in again.").waitFor();
+      expect(opened.faults()[0]).toBe(UNAUTHORIZED);
+      await page.getByLabel("Admin token or API key").fill(ADMIN_TOKEN);
+      await page.keyboard.press("Enter");
+      expect(await page.getByLabel("Message").inputValue()).toBe("Not sent yet");
+      expect(await (await openRequest(page)).getByLabel("System prompt").inputValue()).toBe("Be short.");
+      await page.reload();
+      expect(await (await openRequest(page)).getByLabel("System prompt").inputValue()).toBe("Be short.");
     },
   );
 });

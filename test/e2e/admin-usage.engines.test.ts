@@ -144,6 +144,25 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
     expect(await groups("none", "&outcome=cancelled")).toEqual([]);
   });
 
+  test("tells the margin of each route by its name, of what its cost is known for", async () => {
+    const credit = { [BOTH]: await ask(), [UNIT]: (await ask(UNIT)) + (await ask(UNIT)) };
+    const set = (cost: string, where: string) =>
+      executeAt(bank.place.place, `update requests set cost = ${cost} where ${where}`);
+    // Once a read tells of the requests, the table has their rows.
+    expect((await usage("?interval=all")).data).toMatchObject([{ requests: 3 }]);
+    await set("3000000", `model = '${BOTH}'`);
+    await set("1000000", `model = '${UNIT}' and seq = (select max(seq) from requests)`);
+    const figures = "figures=credit,credit_with_cost,cost";
+    const routes: readonly Json[] = (await usage(`?interval=all&group_by=route&${figures}`)).data;
+    const margins = routes.map(({ group, credit_with_cost, cost }) => [group, credit_with_cost - cost]);
+    expect(margins).toEqual([
+      [`${BOTH}@bank`, credit[BOTH] - 3],
+      // The other request of the route counts for nothing: nobody knows what it cost.
+      [`${UNIT}@bank`, credit[UNIT] / 2 - 1],
+    ]);
+    expect(routes.map((route) => route.credit)).toEqual([credit[BOTH], credit[UNIT]]);
+  });
+
   test("tells the groups that were charged the most, and these first", async () => {
     await ask(BOTH);
     bank.double.handle(() => chatAnswer({ words: ["a"], usage: usageOf(0, 8) }));
@@ -162,6 +181,8 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
       ["group_by=user", "group_by", "none, model, key"],
       ["model=no/such", "model", "no model"],
       ["provider=nobody", "provider", "bank"],
+      // A name that only old rows have is known as well.
+      ["provider=nobody", "provider", "and those of earlier requests."],
       ["account_id=acct_no", "account_id", "no account"],
       ["key_id=key_no", "key_id", "no key"],
       ["outcome=fine", "outcome", "completed"],

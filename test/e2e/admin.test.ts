@@ -112,6 +112,23 @@ test("the ledger can be asked for by time, to the millisecond", async () => {
   }
 });
 
+test("the ledger begins with the oldest entry, or with the newest where that is asked for, page after page", async () => {
+  const { json: account } = await gateway.admin("POST", "/accounts", { name: "either way" });
+  const path = `/accounts/${account.id}`;
+  for (const amount of [1, 2, 3]) await gateway.admin("POST", `${path}/credits`, { amount, reason: "r" });
+  const read = async (query: string): Promise<Json> => {
+    const { json } = await gateway.admin("GET", `${path}/ledger?${query}`);
+    return { amounts: json.data.map(({ amount }: Json) => amount), next: json.next };
+  };
+  expect((await read("")).amounts).toEqual([1, 2, 3]);
+  expect((await read("order=asc")).amounts).toEqual([1, 2, 3]);
+  const newest = await read("order=desc&limit=2");
+  expect(newest.amounts).toEqual([3, 2]);
+  expect(await read(`order=desc&limit=2&after=${newest.next}`)).toEqual({ amounts: [1], next: null });
+  const { status, json } = await gateway.admin("GET", `${path}/ledger?order=newest`);
+  expect([status, json.error.param]).toEqual([400, "order"]);
+});
+
 test("one key is shown as in the list with what it uses of its limits, and the list can be that of one account", async () => {
   const { json: account } = await gateway.admin("POST", "/accounts", { name: "with one key" });
   const { json: issued } = await gateway.admin("POST", "/keys", { account_id: account.id, name: "only" });

@@ -1,6 +1,6 @@
 import { QueryClient } from "@tanstack/solid-query";
 import { ApiError, onSessionEnd } from "./client.ts";
-import { followTabs, forgetSession } from "./session.ts";
+import { endSession, followTabs } from "./session.ts";
 
 /** What was read of the gateway, shared by all screens. */
 export const queries: QueryClient = new QueryClient({
@@ -16,5 +16,5 @@ export const queries: QueryClient = new QueryClient({
   },
 });
 
-onSessionEnd((why) => forgetSession(queries, why.message));
+onSessionEnd((why) => endSession(queries, why.message));
 followTabs(queries);

@@ -491,7 +491,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Movements of an account's credit, oldest first */
+        /** Movements of an account's credit */
         get: operations["getAdminV1AccountsIdLedger"];
         put?: never;
         post?: never;
@@ -5822,6 +5822,7 @@ export interface operations {
                 limit?: number;
                 from?: number;
                 to?: number;
+                order?: "asc" | "desc";
             };
             header?: never;
             path: {

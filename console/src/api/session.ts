@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions } from "@tanstack/solid-query";
 import { createSignal } from "solid-js";
 import { ApiError, change, read, useCsrf } from "./client.ts";
-import { forgetTab } from "./tab-memory.ts";
+import { clearTab, forgetTab } from "./tab-memory.ts";
 
 /** Who is signed in, as the gateway says it. */
 export interface Session {
@@ -24,10 +24,23 @@ export function sessionName({ role, key, expires_at, version }: Omit<Session, "c
 
 const SESSION = ["session"] as const;
 
-const [farewell, setFarewell] = createSignal<string>();
+/** Who reads: pages and what was typed in them are one reader's, over all sessions of it. */
+export function readerOf({ role, account, key }: Pick<Session, "role" | "account" | "key">): string {
+  return [role, account?.id ?? "", key?.id ?? ""].join(" ");
+}
 
-/** Why the last session of this visit has ended by itself. */
-export const whyEnded = farewell;
+const [ended, setEnded] = createSignal<{ readonly csrf: string; readonly why: string }>();
+
+/** Why a session has ended by itself; absent: it has not. */
+export function whyEnded({ csrf }: Pick<Session, "csrf">): string | undefined {
+  const last = ended();
+  return last?.csrf === csrf ? last.why : undefined;
+}
+
+const [live, setLive] = createSignal<string>();
+
+/** The name of the session that is live, as `sessionName` gives it. */
+export const liveSession = live;
 
 /** The present session; `null` where nobody is signed in. */
 export const sessionQuery = queryOptions({
@@ -51,13 +64,33 @@ export function isOperatorIn(queries: QueryClient): boolean {
 /** Signs in with the admin token or an API key. */
 export async function signIn(queries: QueryClient, credential: string): Promise<Session> {
   const session = kept(await change("post", "/console/api/session", { body: { credential } }));
-  forgetTab();
-  // What another session read is not this one's; its own entry stays, since the page watches it.
-  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
-  queries.setQueryData(SESSION, session);
-  setFarewell();
+  begin(queries, session);
   tabs?.postMessage("another session");
   return session;
+}
+
+/** Takes a session for the present one. What another reader has read and typed is dropped before. */
+function begin(queries: QueryClient, session: Session): void {
+  const before = queries.getQueryData(sessionQuery.queryKey);
+  if (!before || readerOf(before) !== readerOf(session)) {
+    forgetTab();
+    // The session's own entry stays, since the page watches it.
+    queries.removeQueries({ predicate: isOfSession });
+  } else for (const resume of waiting) resume();
+  waiting.clear();
+  queries.setQueryData(SESSION, session);
+}
+
+const waiting = new Set<() => void>();
+
+/** Resolves once the reader whose session has ended has signed in again; never where another one has. */
+export function signedInAgain(): Promise<void> {
+  return new Promise((resolve) => void waiting.add(resolve));
+}
+
+/** Whether a query is one that a session reads, and not the session itself. */
+export function isOfSession({ queryKey }: { readonly queryKey: readonly unknown[] }): boolean {
+  return queryKey[0] !== SESSION[0];
 }
 
 /** Tells the other tabs of this browser, which share the cookie, that it is another one. Tests have no tabs. */
@@ -70,15 +103,7 @@ export function followTabs(queries: QueryClient): void {
 }
 
 async function takeOver(queries: QueryClient): Promise<void> {
-  const before = queries.getQueryData(sessionQuery.queryKey);
-  const session = kept(await read("/console/api/session"));
-  queries.setQueryData(SESSION, session);
-  setFarewell();
-  if (before?.role === session.role && before.key?.id === session.key?.id) return;
-  forgetTab();
-  // Pages that the new session may not open have left by then, and read nothing more.
-  await new Promise((resolve) => setTimeout(resolve));
-  await queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION[0] });
+  begin(queries, kept(await read("/console/api/session")));
 }
 
 const [stay, setStay] = createSignal<string>();
@@ -103,19 +128,27 @@ export async function signOut(queries: QueryClient): Promise<void> {
       return;
     }
   }
-  forgetSession(queries);
+  forgetTab();
+  setLive();
+  queries.setQueryData(SESSION, null);
 }
 
-/** The gateway knows the session no more; `why` it has ended by itself. */
-export function forgetSession(queries: QueryClient, why?: string): void {
-  forgetTab();
+/**
+ * The gateway knows the session no more, and says why. The pages wait for the same reader to sign in again; what the
+ * browser's storage has of them goes, since anybody at the machine can read it.
+ */
+export function endSession(queries: QueryClient, why: string): void {
+  const session = queries.getQueryData(sessionQuery.queryKey);
+  // A wrong sign-in is refused as well, and ends nothing.
+  if (!session || whyEnded(session) !== undefined) return;
   setStay();
-  // A reader who was not signed in needs no reason.
-  if (queries.getQueryData(SESSION)) setFarewell(why);
-  queries.setQueryData(SESSION, null);
+  setLive();
+  clearTab();
+  setEnded({ csrf: session.csrf, why });
 }
 
 function kept(session: Session): Session {
   useCsrf(session.csrf);
+  setLive(sessionName(session));
   return session;
 }

@@ -41,14 +41,19 @@ function entryOf(text: string): { readonly session?: unknown; readonly value?: u
 
 const listeners = new Set<() => void>();
 
-/** Calls `forget` when the session ends, before what was kept is deleted. */
+/** Calls `forget` when the reader goes, before what was kept is deleted. */
 export function whenForgotten(forget: () => void): void {
   listeners.add(forget);
 }
 
-/** Deletes all that was kept: the session has ended. */
+/** Deletes all that was kept, and what pages hold of it: its reader has gone. */
 export function forgetTab(storage: TabStorage = sessionStorage): void {
   for (const forget of listeners) forget();
+  clearTab(storage);
+}
+
+/** Deletes all that was kept; pages still hold it. */
+export function clearTab(storage: TabStorage = sessionStorage): void {
   const names = Array.from({ length: storage.length }, (_, at) => storage.key(at) ?? "");
   for (const name of names) if (name.startsWith(PREFIX)) storage.removeItem(name);
 }

@@ -1,10 +1,29 @@
 import { Dialog as Primitive } from "@kobalte/core/dialog";
 import X from "lucide-solid/icons/x";
-import type { JSX } from "solid-js";
+import { createContext, type JSX, useContext } from "solid-js";
 import { Button } from "./button.tsx";
 import { classes } from "./classes.ts";
 import { beginAtField, returnFocus } from "./focus.ts";
 import styles from "./ui.module.css";
+
+const OverlayPlace = createContext<() => HTMLElement>(() => document.body);
+
+/** Draws the overlays of its children in its own element, so that they come and go with the pages. */
+export function Overlays(props: { readonly children: JSX.Element }) {
+  const place = document.createElement("div");
+  return (
+    <OverlayPlace.Provider value={() => place}>
+      {props.children}
+      {place}
+    </OverlayPlace.Provider>
+  );
+}
+
+/** Draws what is over the page among the overlays. */
+export function OverlayPortal(props: { readonly children: JSX.Element }) {
+  const place = useContext(OverlayPlace);
+  return <Primitive.Portal mount={place()}>{props.children}</Primitive.Portal>;
+}
 
 /** A dialog over the page. It closes by Escape, by its button and by a click beside it. */
 export function Dialog(props: {
@@ -18,7 +37,7 @@ export function Dialog(props: {
   const giveBack = returnFocus(() => props.open);
   return (
     <Primitive open={props.open} onOpenChange={(open) => !open && props.onClose()}>
-      <Primitive.Portal>
+      <OverlayPortal>
         <Primitive.Overlay class={styles.overlay} />
         <div class={styles.dialogPlace}>
           <Primitive.Content
@@ -35,7 +54,7 @@ export function Dialog(props: {
             <div class={styles.dialogBody}>{props.children}</div>
           </Primitive.Content>
         </div>
-      </Primitive.Portal>
+      </OverlayPortal>
     </Primitive>
   );
 }

@@ -1,11 +1,29 @@
-import { createEffect, type JSX, Show } from "solid-js";
+import { createEffect, type JSX, onCleanup, onMount, Show } from "solid-js";
 import { classes } from "./classes.ts";
+import { isFocusLost, readFrom } from "./focus.ts";
 import styles from "./ui.module.css";
+
+let shownTitle = "";
+let coverTitle: string | undefined;
 
 /** Names the browser's tab, and the entry of its history. */
 export function titleTab(title: string): void {
-  document.title = `${title} · Switchyard`;
+  shownTitle = title;
+  document.title = `${coverTitle ?? title} · Switchyard`;
 }
+
+/** Names the tab so until the owner goes, whatever the page is called: its name may be an account's. */
+export function coverTab(title: string): void {
+  coverTitle = title;
+  titleTab(shownTitle);
+  onCleanup(() => {
+    coverTitle = undefined;
+    titleTab(shownTitle);
+  });
+}
+
+/** Whether a page was shown before. */
+let hasPage = false;
 
 /** A page: its heading, its actions, and what it shows. */
 export function Page(props: {
@@ -15,10 +33,18 @@ export function Page(props: {
   readonly children: JSX.Element;
 }) {
   createEffect(() => titleTab(props.title));
+  let heading: HTMLHeadingElement | undefined;
+  onMount(() => {
+    // The page before had the focus, and is gone. The first page of a visit leaves it to the link that skips the rail.
+    if (hasPage && isFocusLost()) readFrom(heading);
+    hasPage = true;
+  });
   return (
     <div class={styles.page}>
       <header class={styles.pageHead}>
-        <h1>{props.title}</h1>
+        <h1 ref={(made) => (heading = made)} tabindex="-1">
+          {props.title}
+        </h1>
         {props.aside}
         <Show when={props.actions}>
           <div class={styles.actions}>{props.actions}</div>

@@ -2,8 +2,6 @@ import { createWindowVirtualizer } from "@tanstack/solid-virtual";
 import { createEffect, createMemo, createSignal, For, type JSX, on, onCleanup, Show } from "solid-js";
 import { widestCents } from "../format/money.ts";
 import { classes } from "./classes.ts";
-import { Button } from "./button.tsx";
-import { csvOf, saveFile } from "./export.ts";
 import { useFolding } from "./folding.ts";
 import { ROW_PX, useGradual } from "./gradual.ts";
 import styles from "./ui.module.css";
@@ -21,6 +19,8 @@ export interface Column<Row> {
   readonly text?: (row: Row) => string | number | null;
   /** By what its rows are ordered, where a reader may order them. */
   readonly order?: string;
+  /** What stands for `text` in an order: letters of a date have none. */
+  readonly rank?: (row: Row) => number | null;
   /** The turn in which it leaves a table that is too wide, 1 first; see `useFolding`. */
   readonly fold?: number;
 }
@@ -265,25 +265,5 @@ function CardOrder<Row>(props: { readonly columns: readonly Column<Row>[]; reado
         </For>
       </select>
     </Show>
-  );
-}
-
-/** Saves the rows that a table shows as a CSV file. */
-export function ExportButton<Row>(props: {
-  readonly name: string;
-  readonly columns: readonly Column<Row>[];
-  readonly rows: readonly Row[];
-  /** Whether the rows are still those of other filters. */
-  readonly isBusy?: boolean;
-}) {
-  const save = (): void => {
-    const columns = props.columns.filter(({ text }) => text !== undefined);
-    const lines = props.rows.map((row) => columns.map(({ text }) => text?.(row) ?? ""));
-    saveFile(`${props.name}.csv`, "text/csv", csvOf([columns.map(({ title }) => title), ...lines]));
-  };
-  return (
-    <Button kind="quiet" disabled={props.isBusy === true || props.rows.length === 0} onClick={save}>
-      Export
-    </Button>
   );
 }

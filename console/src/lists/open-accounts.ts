@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/solid-query";
 import { type Entry, read } from "../api/client.ts";
-import type { ListPage } from "./use-pages.ts";
+import type { ListPage } from "./read-whole.ts";
 
 type Account = Entry<"/admin/v1/accounts">;
 

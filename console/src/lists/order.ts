@@ -2,6 +2,7 @@
 interface Ordered<Row> {
   readonly order?: string;
   readonly text?: (row: Row) => string | number | null;
+  readonly rank?: (row: Row) => number | null;
 }
 
 /**
@@ -14,7 +15,8 @@ export function inOrder<Row>(
   by: string | undefined,
 ): readonly Row[] {
   const isDown = by?.startsWith("-") === true;
-  const value = columns.find(({ order }) => order !== undefined && order === by?.slice(isDown ? 1 : 0))?.text;
+  const column = columns.find(({ order }) => order !== undefined && order === by?.slice(isDown ? 1 : 0));
+  const value = column?.rank ?? column?.text;
   if (value === undefined) return rows;
   return rows.toSorted((one, other) => {
     const [a, b] = [value(one), value(other)];

@@ -1,5 +1,6 @@
 import { type RangeSearch, rangeOf } from "../shell/range.ts";
-import { type ListPage, PAGE_SIZE, type PagesOptions } from "./use-pages.ts";
+import type { ListPage } from "./read-whole.ts";
+import { PAGE_SIZE, type PagesOptions } from "./use-pages.ts";
 
 /** The filters of a list. An address may have any text there: the API refuses what it does not know. */
 type Filter = Readonly<Record<string, string | undefined>>;
@@ -25,11 +26,11 @@ export function timedPages<Row>(
   const time = { range, from, to };
   return {
     key: [...key, filter, time],
-    read(after, signal) {
+    read(after, signal, limit = PAGE_SIZE) {
       const { from: begin, to: end } = rangeOf(time, Date.now() / 1_000);
       const when =
         filter["id"] === undefined ? { from: begin, ...(to === undefined ? {} : { to: end }) } : {};
-      return readRows({ ...filter, ...when, after, limit: PAGE_SIZE }, signal);
+      return readRows({ ...filter, ...when, after, limit }, signal);
     },
   };
 }

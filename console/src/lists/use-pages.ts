@@ -1,12 +1,7 @@
 import { keepPreviousData } from "@tanstack/solid-query";
 import { createEffect, createMemo } from "solid-js";
 import { useInfiniteQuery } from "../api/query.ts";
-
-/** A page of a list of the API. */
-export interface ListPage<Row> {
-  readonly data: readonly Row[];
-  readonly next: string | null;
-}
+import { type ListPage, MOST_EXPORTED, type ReadPage, readWhole } from "./read-whole.ts";
 
 /** How a list is read. */
 export interface PagesOptions<Row> {
@@ -15,7 +10,7 @@ export interface PagesOptions<Row> {
    * before stand in its place, and `isPlaceholderData` says so.
    */
   readonly key: readonly unknown[];
-  readonly read: (after: string | undefined, signal: AbortSignal) => Promise<ListPage<Row>>;
+  readonly read: ReadPage<Row>;
   /** How often it is read anew while the page can be seen. */
   readonly everyMs?: number;
 }
@@ -49,6 +44,13 @@ export function usePages<Row extends { readonly id: string }>(options: () => Pag
   return {
     query,
     rows,
+    /** What an export reads beside the rows. */
+    rest: {
+      most: MOST_EXPORTED,
+      isLeft: () => query.hasNextPage,
+      readAll: (told: (count: number) => void, signal: AbortSignal) =>
+        readWhole(options().read, told, signal),
+    },
     /** What `Loaded` draws by. */
     state: {
       get data() {

@@ -1,21 +1,57 @@
+import { Dialog } from "@kobalte/core/dialog";
 import { useQueryClient } from "@tanstack/solid-query";
 import { createSignal, Show } from "solid-js";
 import { ApiError } from "../api/client.ts";
-import { signIn, whyEnded } from "../api/session.ts";
+import { signIn } from "../api/session.ts";
 import { Button } from "../design/button.tsx";
 import { TextField } from "../design/field.tsx";
-import { Panel, titleTab } from "../design/layout.tsx";
+import { beginAtField } from "../design/focus.ts";
+import { coverTab, Panel, titleTab } from "../design/layout.tsx";
 import { relativeTime } from "../format/times.ts";
 import styles from "../shell/shell.module.css";
 import icon from "../icon.svg";
 
-/** Signs in with the admin token, or with an API key for what is that key's own. */
+/** The way in. */
 export function SignIn() {
+  titleTab("Sign in");
+  return (
+    <main class={styles.signIn}>
+      <SignInForm />
+    </main>
+  );
+}
+
+/**
+ * The way back in, once the session has ended `why`. It is a dialog although nothing is behind it: a dialog of the page may
+ * be open, and would keep the focus and the pointer for itself.
+ */
+export function SignInAgain(props: {
+  readonly why: string;
+  readonly onCloseAutoFocus: (event: Event) => void;
+}) {
+  coverTab("Sign in");
+  return (
+    <Dialog open>
+      <Dialog.Portal>
+        <Dialog.Content
+          class={styles.signIn}
+          aria-label="Sign in again"
+          onOpenAutoFocus={beginAtField}
+          onCloseAutoFocus={(event) => props.onCloseAutoFocus(event)}
+        >
+          <SignInForm why={props.why} />
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog>
+  );
+}
+
+/** Signs in with the admin token, or with an API key for what is that key's own. */
+function SignInForm(props: { readonly why?: string }) {
   const queries = useQueryClient();
   const [credential, setCredential] = createSignal("");
   const [fault, setFault] = createSignal<string>();
   const [isBusy, setBusy] = createSignal(false);
-  titleTab("Sign in");
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     setBusy(true);
@@ -29,14 +65,20 @@ export function SignIn() {
     }
   };
   return (
-    <main class={styles.signIn}>
+    <>
       <h1 class={styles.signInBrand}>
         <img src={icon} alt="" width="28" height="28" />
         Switchyard
       </h1>
       <Panel title="Sign in">
         <form class={styles.signInBox} onSubmit={(event) => void submit(event)}>
-          <Show when={whyEnded()}>{(why) => <p role="status">{why()}</p>}</Show>
+          <Show when={props.why}>
+            {(why) => (
+              <p role="status">
+                {why()} Your page and what you have typed come back with the same credential.
+              </p>
+            )}
+          </Show>
           <TextField
             label="Admin token or API key"
             type="password"
@@ -53,7 +95,7 @@ export function SignIn() {
           </Button>
         </form>
       </Panel>
-    </main>
+    </>
   );
 }
 

@@ -3,6 +3,7 @@ import { useLocation } from "@tanstack/solid-router";
 import Ellipsis from "lucide-solid/icons/ellipsis";
 import { createSignal, For } from "solid-js";
 import { classes } from "../design/classes.ts";
+import { OverlayPortal } from "../design/dialog.tsx";
 import ui from "../design/ui.module.css";
 import { PlaceLink } from "./place-link.tsx";
 import type { Place } from "./places.ts";
@@ -22,14 +23,14 @@ export function More(props: { readonly places: readonly Place[] }) {
         <Ellipsis size={16} aria-hidden="true" />
         <span>More</span>
       </Dialog.Trigger>
-      <Dialog.Portal>
+      <OverlayPortal>
         <Dialog.Overlay class={ui.overlay} />
         <Dialog.Content class={styles.sheet} aria-label="More places">
           <For each={props.places}>
             {(place) => <PlaceLink place={place} class={styles.place} onClick={() => setOpen(false)} />}
           </For>
         </Dialog.Content>
-      </Dialog.Portal>
+      </OverlayPortal>
     </Dialog>
   );
 }

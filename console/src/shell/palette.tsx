@@ -1,6 +1,7 @@
 import { Dialog } from "@kobalte/core/dialog";
 import { useNavigate } from "@tanstack/solid-router";
 import { createEffect, createSignal, For, onCleanup, onMount, Show } from "solid-js";
+import { OverlayPortal } from "../design/dialog.tsx";
 import { returnFocus } from "../design/focus.ts";
 import ui from "../design/ui.module.css";
 import styles from "./shell.module.css";
@@ -21,6 +22,8 @@ export function Palette(props: {
   const navigate = useNavigate();
   const [text, setText] = createSignal("");
   const [at, setAt] = createSignal(0);
+  /** Whether it has led to a page. */
+  let isLeft = false;
   const found = (): readonly Command[] => {
     const words = text().toLowerCase().split(/\s+/);
     const byName = props.commands.filter(({ name, hint }) =>
@@ -30,6 +33,7 @@ export function Palette(props: {
   };
   const open = (command: Command | undefined): void => {
     if (command === undefined) return;
+    isLeft = true;
     props.onOpen(false);
     void navigate({ to: command.to });
   };
@@ -47,14 +51,20 @@ export function Palette(props: {
   };
   onMount(() => document.addEventListener("keydown", onShortcut));
   onCleanup(() => document.removeEventListener("keydown", onShortcut));
-  const giveBack = returnFocus(() => props.open);
+  const giveBack = returnFocus(
+    () => props.open,
+    () => isLeft,
+  );
   createEffect(() => {
-    if (props.open) setText("");
+    if (props.open) {
+      setText("");
+      isLeft = false;
+    }
     setAt(0);
   });
   return (
     <Dialog open={props.open} onOpenChange={props.onOpen}>
-      <Dialog.Portal>
+      <OverlayPortal>
         <Dialog.Overlay class={ui.overlay} />
         <div class={styles.palettePlace}>
           <Dialog.Content class={styles.palette} aria-label="Go to" onCloseAutoFocus={giveBack}>
@@ -98,7 +108,7 @@ export function Palette(props: {
             </Show>
           </Dialog.Content>
         </div>
-      </Dialog.Portal>
+      </OverlayPortal>
     </Dialog>
   );
 }

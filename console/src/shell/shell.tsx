@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/solid-query";
 import { Link, Outlet, useLocation } from "@tanstack/solid-router";
+import KeyRound from "lucide-solid/icons/key-round";
 import LogOut from "lucide-solid/icons/log-out";
 import Search from "lucide-solid/icons/search";
 import { createMemo, createSignal, For, Show } from "solid-js";
@@ -9,6 +10,7 @@ import { closeSignOutNote, type Session, signOut, whySignedIn } from "../api/ses
 import { Badge } from "../design/badge.tsx";
 import { Button } from "../design/button.tsx";
 import { classes } from "../design/classes.ts";
+import { Overlays } from "../design/dialog.tsx";
 import { Page } from "../design/layout.tsx";
 import { Empty } from "../design/states.tsx";
 import { type Command, Palette } from "./palette.tsx";
@@ -42,64 +44,68 @@ export function Shell(props: { readonly session: Session }) {
   ]);
   return (
     <div class={styles.shell}>
-      <a class={styles.skip} href="#main">
-        Skip to the page
-      </a>
-      <nav class={styles.rail} aria-label="Places">
-        <div class={styles.places}>
-          <Link to="/" class={styles.brand}>
-            <img src={icon} alt="" width="20" height="20" />
-            <span>Switchyard</span>
-          </Link>
-          <For each={places()}>
-            {(place) => (
-              <PlaceLink
-                place={place}
-                class={classes(styles.place, further().includes(place) && styles.further)}
-              />
-            )}
-          </For>
-          <Show when={further().length > 0}>
-            <More places={further()} />
+      <Overlays>
+        <a class={styles.skip} href="#main">
+          Skip to the page
+        </a>
+        <nav class={styles.rail} aria-label="Places">
+          <div class={styles.places}>
+            <Link to="/" class={styles.brand}>
+              <img src={icon} alt="" width="20" height="20" />
+              <span>Switchyard</span>
+            </Link>
+            <For each={places()}>
+              {(place) => (
+                <PlaceLink
+                  place={place}
+                  class={classes(styles.place, further().includes(place) && styles.further)}
+                />
+              )}
+            </For>
+            <Show when={further().length > 0}>
+              <More places={further()} />
+            </Show>
+            <p class={styles.foot}>{props.session.version}</p>
+          </div>
+        </nav>
+        <header class={styles.bar}>
+          <Show when={props.session.sandbox}>
+            <Badge tone="warn">
+              Sandbox<span class={styles.wideOnly}> answers</span>
+            </Badge>
           </Show>
-          <p class={styles.foot}>{props.session.version}</p>
-        </div>
-      </nav>
-      <header class={styles.bar}>
-        <Show when={props.session.sandbox}>
-          <Badge tone="warn">
-            Sandbox<span class={styles.wideOnly}> answers</span>
-          </Badge>
-        </Show>
-        <Show when={props.session.key}>
-          {(key) => (
-            <span class={styles.keyName} title={`Signed in with the key ${key().name}`}>
-              Key {key().name}
-            </span>
-          )}
-        </Show>
-        <div class={styles.barEnd}>
-          <RangePicker hasKey={props.session.key !== null} />
-          <Button class={classes(styles.searchButton)} onClick={() => setFinding(true)}>
-            <Search size={14} aria-label="Go to" />
-            <span>Go to…</span>
-            <span>
-              <kbd>{SHORTCUT}</kbd>
-            </span>
-          </Button>
-          <ThemeButton />
-          <Button kind="quiet" label="Sign out" onClick={() => void signOut(queries)}>
-            <LogOut size={16} />
-          </Button>
-        </div>
-      </header>
-      <main id="main" class={styles.main} tabindex="-1">
-        <Show when={whySignedIn()}>{(why) => <SignOutNote why={why()} />}</Show>
-        <Show when={mayOpen(location().pathname)} fallback={<NotForYou />}>
-          <Outlet />
-        </Show>
-      </main>
-      <Palette open={isFinding()} onOpen={setFinding} commands={commands()} />
+          <Show when={props.session.key}>
+            {(key) => (
+              <span class={styles.keyName} title={`Signed in with the key ${key().name}`}>
+                <KeyRound size={14} aria-hidden="true" />
+                <span class="visually-hidden">Key </span>
+                {key().name}
+              </span>
+            )}
+          </Show>
+          <div class={styles.barEnd}>
+            <RangePicker hasKey={props.session.key !== null} />
+            <Button class={classes(styles.searchButton)} onClick={() => setFinding(true)}>
+              <Search size={14} aria-label="Go to" />
+              <span>Go to…</span>
+              <span>
+                <kbd>{SHORTCUT}</kbd>
+              </span>
+            </Button>
+            <ThemeButton />
+            <Button kind="quiet" label="Sign out" onClick={() => void signOut(queries)}>
+              <LogOut size={16} />
+            </Button>
+          </div>
+        </header>
+        <main id="main" class={styles.main} tabindex="-1">
+          <Show when={whySignedIn()}>{(why) => <SignOutNote why={why()} />}</Show>
+          <Show when={mayOpen(location().pathname)} fallback={<NotForYou />}>
+            <Outlet />
+          </Show>
+        </main>
+        <Palette open={isFinding()} onOpen={setFinding} commands={commands()} />
+      </Overlays>
     </div>
   );
 }

@@ -13,6 +13,7 @@ import {
   BUCKET_NAMES,
   CODE_WORDS,
   ENTRY_WORDS,
+  entryWords,
   FLAG_WORDS,
   HOLD_WORDS,
   OUTCOME_WORDS,
@@ -135,4 +136,13 @@ test("each status of an attempt has words", () => {
   ]);
   expect(attemptWords(null, "completed").name).toBe("Done");
   expect(attemptWords(null, "client_gone").name).toBe("Not awaited");
+});
+
+test("credit that was taken back is not called a grant", () => {
+  const named = (kind: string, amount: number): string => entryWords({ kind, amount }).name;
+  expect([named("grant", 5), named("grant", -5), named("settle", -5)]).toEqual([
+    "Grant",
+    "Taken back",
+    "Charge",
+  ]);
 });

@@ -347,7 +347,7 @@ export const HOLD_WORDS = {
 
 /** Kinds of entries in the ledger. */
 export const ENTRY_WORDS = {
-  grant: { name: "Grant", tone: "ok", says: "Credit was given or taken back." },
+  grant: { name: "Grant", tone: "ok", says: "Credit was given." },
   settle: { name: "Charge", tone: "none", says: "A request was charged." },
   loss: {
     name: "Loss",
@@ -355,6 +355,13 @@ export const ENTRY_WORDS = {
     says: "The operator pays the provider for a request that was not charged.",
   },
 } as const satisfies Record<string, Words>;
+
+/** An entry of the ledger in words: a grant below zero is none to who reads it. */
+export function entryWords({ kind, amount }: { readonly kind: string; readonly amount: number }): Words {
+  return kind === "grant" && amount < 0
+    ? { name: "Taken back", tone: "none", says: "Credit was taken back." }
+    : wordsOf(ENTRY_WORDS, kind);
+}
 
 /** Buckets of usage, by the names of charge lines. */
 export const BUCKET_NAMES: Readonly<Record<string, string>> = {

@@ -8,8 +8,8 @@ import type { AccountsTable, Database } from "../../db/schema.ts";
 import type { Held } from "../../ledger/open-holds.ts";
 import type { Writer } from "../../ledger/writer.ts";
 import type { StoreReader } from "../store-read.ts";
+import type { EntriesRequest } from "./entries.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
-import type { TimeRange } from "./time-range.ts";
 import { closedAccount, notFound } from "./views.ts";
 
 /** Whether an account can be used. A closed one is never opened again. */
@@ -43,8 +43,8 @@ export interface AccountAdmin {
     readonly idempotencyKey?: string;
     readonly requestId: string;
   }): Promise<{ readonly balance: number }>;
-  /** Movements of its credit, or those alone that one of its keys made; oldest first, as JSON of a page. */
-  ledger(accountId: string, range: TimeRange, page: PageRequest, keyId?: string): Promise<Uint8Array>;
+  /** Movements of an account's credit, or those alone that one of its keys made; as JSON of a page. */
+  ledger(request: EntriesRequest): Promise<Uint8Array>;
 }
 
 /** What these use cases are made of. */
@@ -53,12 +53,7 @@ export interface AccountParts {
   /** Lists, as JSON of a page. */
   readonly lists: {
     accounts(asked: { readonly page: PageRequest; readonly held: Held }): Promise<Uint8Array>;
-    entries(asked: {
-      readonly account: string;
-      readonly key?: string;
-      readonly range: TimeRange;
-      readonly page: PageRequest;
-    }): Promise<Uint8Array>;
+    entries(asked: EntriesRequest): Promise<Uint8Array>;
   };
   readonly writer: Writer;
   readonly read: StoreReader;
@@ -147,10 +142,9 @@ export function createAccountAdmin({
       throw grantRefusal(answer.reason, accountId);
     },
 
-    async ledger(accountId, range, page, keyId) {
-      await account(accountId);
-      const key = keyId === undefined ? {} : { key: keyId };
-      return read(() => lists.entries({ account: accountId, range, page, ...key }));
+    async ledger(request) {
+      await account(request.account);
+      return read(() => lists.entries(request));
     },
   };
 }

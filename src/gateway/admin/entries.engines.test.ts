@@ -73,18 +73,26 @@ describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
       ({ account, key: of, atMs }) =>
         account === "a1" && (key === undefined || of === key) && atMs >= fromMs && atMs < toMs,
     );
+    const order = random() < 0.5 ? ("asc" as const) : ("desc" as const);
+    if (order === "desc") expected.reverse();
     const read: string[] = [];
     for (let after: bigint | undefined; ;) {
-      const { data, next } = await listEntries(database(), "a1", range, { after, limit }, key);
+      const page = { after, limit };
+      const { data, next } = await listEntries(database(), { account: "a1", key, range, page, order });
       read.push(...data.map(({ id }) => id));
       if (next === null) break;
       expect(data.length).toBe(limit);
       after = BigInt(next);
     }
-    expect({ range, limit, read }).toEqual({ range, limit, read: expected.map(({ cause }) => cause) });
+    expect({ range, limit, order, read }).toEqual({
+      range,
+      limit,
+      order,
+      read: expected.map(({ cause }) => cause),
+    });
   };
 
-  test("is whole, page after page, whatever part of the hours is noted", async () => {
+  test("is whole, page after page and either way, whatever part of the hours is noted", async () => {
     for (let round = 0; round < 5; round += 1) {
       await insert(60);
       for (let i = 0; i < 8; i += 1) await isRight();

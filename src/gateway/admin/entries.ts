@@ -18,13 +18,26 @@ export interface EntryView {
   readonly created_at: number;
 }
 
-/** Movements of an account's credit, or those alone that one of its keys made; oldest first. */
+/** In which order entries are listed: the oldest or the newest first. */
+export const ENTRY_ORDERS = ["asc", "desc"] as const;
+
+/** Which movements of an account's credit are listed: all, or those alone that one of its keys made. */
+export interface EntriesRequest {
+  readonly account: string;
+  readonly key?: string | undefined;
+  readonly range: TimeRange;
+  readonly page: PageRequest;
+  readonly order: (typeof ENTRY_ORDERS)[number];
+}
+
+/**
+ * Movements of an account's credit, in the order in which they were booked, or the other way. Those of a key are found
+ * among its account's, without an index, which each charge would pay for: of 10⁶ requests a page of one key takes 1 ms where
+ * its account has 10⁴ of them, and 11 ms where it has all.
+ */
 export async function listEntries(
   database: Database,
-  accountId: string,
-  range: TimeRange,
-  { after, limit }: PageRequest,
-  keyId?: string,
+  { account, key, range, page: { after, limit }, order }: EntriesRequest,
 ): Promise<Page<EntryView>> {
   const { first, last, mark } = await ledgerBounds(database, range);
   const rows: Selectable<LedgerTable>[] = [];
@@ -33,23 +46,22 @@ export async function listEntries(
     { from: first, to: last },
     { from: mark + 1n, to: undefined },
   ];
-  for (const { from, to } of spans) {
-    const start = after !== undefined && after >= from ? after + 1n : from;
+  const isDown = order === "desc";
+  for (const { from, to } of isDown ? spans.toReversed() : spans) {
     let query = database
       .selectFrom("ledger")
       .selectAll()
-      .where("account_id", "=", accountId)
-      .where("seq", ">=", start)
+      .where("account_id", "=", account)
+      .where("seq", ">=", from)
       .where(within("created_at_ms", range))
-      .orderBy("seq")
+      .orderBy("seq", order)
       .limit(limit + 1 - rows.length);
     if (to !== undefined) query = query.where("seq", "<=", to < mark ? to : mark);
-    if (keyId !== undefined) query = query.where("key_id", "=", keyId);
+    if (after !== undefined) query = query.where("seq", isDown ? "<" : ">", after);
+    if (key !== undefined) query = query.where("key_id", "=", key);
     if (rows.length <= limit) rows.push(...(await query.execute()));
   }
-  return toPage(rows, limit, (row) =>
-    keyId === undefined ? entryView(row) : withoutBalance(entryView(row)),
-  );
+  return toPage(rows, limit, (row) => (key === undefined ? entryView(row) : withoutBalance(entryView(row))));
 }
 
 /** An entry as the admin interface shows it. */

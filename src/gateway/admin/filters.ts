@@ -43,7 +43,7 @@ export async function checkFilters(parts: FilterParts, filter: Named): Promise<v
   if (provider === undefined) return;
   const known = parts.providers();
   if (!known.includes(provider) && !(await wasProvider(database, provider)))
-    throw unknown("provider", provider, known);
+    throw unknown("provider", provider, [...known, "those of earlier requests"]);
 }
 
 /** The 400 for a value that nothing has: what there is, or what there is none of. */
@@ -51,7 +51,7 @@ export function unknown(name: string, value: string, among: readonly string[] | 
   const why =
     typeof among === "string"
       ? `there is no ${among} of that id.`
-      : `there is none of that name. There are ${among.join(", ")}.`;
+      : `there is none of that name. There are ${among.slice(0, -1).join(", ")} and ${among.at(-1)}.`;
   return new GatewayError("invalid_request_error", `${name} is ${quoted(value)}, and ${why}`, {
     param: name,
   });

@@ -32,9 +32,9 @@ export function ownAdmin(admin: Admin, { keyId, accountId }: Caller): Admin {
       withoutProviders(request.filter, () =>
         admin.usage({ ...request, filter: own(request.filter), hidesCost: true }),
       ),
-    async ledger(id, range, page) {
-      if (id !== accountId) throw notFound("account", id);
-      return admin.ledger(id, range, page, keyId);
+    async ledger(request) {
+      if (request.account !== accountId) throw notFound("account", request.account);
+      return admin.ledger({ ...request, key: keyId });
     },
   };
 }

@@ -8,7 +8,11 @@ import type { Writer } from "../../ledger/writer.ts";
 import { openSessions, type SessionsParts } from "./sessions.ts";
 
 /** Sessions over a store that has no row, or does not answer; what they write is noted. */
-async function open(read: () => Promise<unknown>, keys: Partial<SessionsParts["keys"]> = {}) {
+async function open(
+  read: () => Promise<unknown>,
+  keys: Partial<SessionsParts["keys"]> = {},
+  hashed: (text: string) => void = () => undefined,
+) {
   const query = { selectAll: () => query, where: () => query, executeTakeFirst: read };
   const written: Command[] = [];
   let reads = 0;
@@ -23,7 +27,10 @@ async function open(read: () => Promise<unknown>, keys: Partial<SessionsParts["k
       submit: async (command: Command) => void written.push(command),
     } as unknown as Writer,
     keys: { authenticate: async () => "unknown", byId: async () => "unknown", ...keys },
-    tokenHash: (text) => `hash of ${text}`,
+    tokenHash(text) {
+      hashed(text);
+      return `hash of ${text}`;
+    },
     adminTokenHash: "hash of adm",
     secretFor: (label) => label,
     clock: createFakeClock(),
@@ -64,4 +71,29 @@ test("a wrong credential writes nothing", async () => {
   for (const credential of ["adm", "adm2", "sk-x"].slice(1))
     await refusal(sessions.signIn({ credential, address: "a", before: "0".repeat(64) }));
   expect(written.length).toBe(before);
+});
+
+test("a wrong credential costs the same work, whichever it is and however near to the admin token", async () => {
+  const work: (readonly [what: string, text: string])[] = [];
+  const authenticate = async (text: string) => {
+    work.push(["authenticate", text]);
+    return text.startsWith("sk-") ? ("unknown" as const) : ("malformed" as const);
+  };
+  const { sessions, written, reads } = await open(
+    async () => undefined,
+    { authenticate },
+    (text) => work.push(["hash", text]),
+  );
+  const before = written.length;
+  // The hash of the token is none: what is compared are hashes.
+  for (const credential of ["a", "ad", "adn", "adm1", "zzz", "hash of adm", "sk-x", "x".repeat(512)]) {
+    work.length = 0;
+    const { status } = await refusal(sessions.signIn({ credential, address: credential, before: undefined }));
+    expect(status).toBe(401);
+    expect(work).toEqual([
+      ["hash", credential],
+      ["authenticate", credential],
+    ]);
+  }
+  expect([written.length - before, reads()]).toEqual([0, 0]);
 });

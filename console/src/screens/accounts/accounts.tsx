@@ -2,10 +2,11 @@ import { Link } from "@tanstack/solid-router";
 import { createMemo, createSignal, Show } from "solid-js";
 import { Badge } from "../../design/badge.tsx";
 import { Button, buttonClass } from "../../design/button.tsx";
+import { ExportButton } from "../../design/export-button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { nowSec } from "../../design/now.ts";
 import { Empty, Loaded } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
@@ -113,8 +114,12 @@ function AccountFilter(props: {
 function AccountsTable(props: { readonly onCreate: () => void }) {
   const { search, change } = useListSearch<(typeof ACCOUNTS_SEARCH)[number]>();
   const { range } = useRange();
-  const { query, rows, state } = useAccounts();
-  readOnWhile(query, () => search().text !== undefined || search().status !== undefined);
+  const { query, rows, rest, state } = useAccounts();
+  readOnWhile(query, () =>
+    [search().text, search().status, search().sort].some((given) => given !== undefined),
+  );
+  // A row that is not read yet may belong before all that are.
+  const sort = (): string | undefined => (query.hasNextPage ? undefined : search().sort);
   const spent = useSpent(range, "account");
   // The gateway answers one read after another: names wait for the rows.
   const { keys } = useNames();
@@ -126,20 +131,26 @@ function AccountsTable(props: { readonly onCreate: () => void }) {
     return counts;
   });
   const columns = columnsOf(spent, (id) => keyCounts().get(id) ?? 0);
-  const shown = createMemo(() => {
-    const { text = "", status, sort } = search();
-    const found = rows()
+  const filtered = (all: readonly Account[]): readonly Account[] => {
+    const { text = "", status } = search();
+    return all
       .filter(({ name, id }) => `${name} ${id}`.toLowerCase().includes(text.toLowerCase()))
       .filter((account) => status === undefined || account.status === status);
-    return inOrder(found, columns, sort);
-  });
+  };
+  const shown = createMemo(() => inOrder(filtered(rows()), columns, sort()));
   return (
     <Panel
       flush
       title="Accounts"
       actions={
         <div class={ui.actions}>
-          <ExportButton name="accounts" columns={columns} rows={shown()} />
+          <ExportButton
+            name="accounts"
+            columns={columns}
+            rows={shown()}
+            rest={rest}
+            arranged={(all) => inOrder(filtered(all), columns, search().sort)}
+          />
         </div>
       }
     >
@@ -150,7 +161,7 @@ function AccountsTable(props: { readonly onCreate: () => void }) {
               label="Table of accounts"
               columns={columns}
               rows={shown()}
-              ordering={{ by: search().sort, change: (sort) => change({ sort }) }}
+              ordering={{ by: sort(), change: (by) => change({ sort: by }) }}
               empty={
                 <Show when={rows().length === 0} fallback={<NoneLikeThat noun="account" of={query} />}>
                   <Empty title="There is no account yet">
@@ -167,8 +178,8 @@ function AccountsTable(props: { readonly onCreate: () => void }) {
                 noun={["account"]}
                 shown={shown().length}
                 of={query}
-                isOrdered={search().sort !== undefined}
-                given="oldest first"
+                isOrdered={sort() !== undefined}
+                given={search().sort === undefined ? "oldest first" : "oldest first until all are read"}
               />
             </Show>
           </>
@@ -245,7 +256,8 @@ function columnsOf(
       fold: 1,
       order: "since",
       cell: (account) => <Time at={account.created_at} />,
-      text: ({ created_at }) => (created_at === undefined ? null : exactTime(created_at)),
+      text: ({ created_at }) => exactTime(created_at),
+      rank: ({ created_at }) => created_at,
     },
     {
       title: "Id",

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/solid-router";
 import { createMemo, type JSX, Show } from "solid-js";
 import { CopyButton } from "../../design/copy.tsx";
+import { ExportButton } from "../../design/export-button.tsx";
 import { nowSec } from "../../design/now.ts";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { compact } from "../../format/numbers.ts";
@@ -34,21 +35,23 @@ export function KeysTable(props: {
 }) {
   const { range } = useRange();
   const { nameOf } = useNames();
-  const { query, rows, state } = useKeys(() => props.account);
-  readOnWhile(query, () => props.text !== undefined || props.status !== undefined);
+  const { query, rows, rest, state } = useKeys(() => props.account);
+  readOnWhile(query, () => [props.text, props.status, props.sort].some((given) => given !== undefined));
+  // A row that is not read yet may belong before all that are.
+  const sort = (): string | undefined => (query.hasNextPage ? undefined : props.sort);
   const spent = useSpent(range, "key", () =>
     props.account === undefined ? {} : { account_id: props.account },
   );
   const columns = createMemo(() =>
     columnsOf(nameOf, spent).filter(({ title }) => title !== "Account" || props.isOfAll === true),
   );
-  const shown = createMemo(() => {
+  const filtered = (all: readonly Key[]): readonly Key[] => {
     const text = (props.text ?? "").toLowerCase();
-    const found = rows()
+    return all
       .filter(({ name, id, hint }) => `${name} ${id} ${hint}`.toLowerCase().includes(text))
       .filter((key) => props.status === undefined || keyState(key, nowSec()) === props.status);
-    return inOrder(found, columns(), props.sort);
-  });
+  };
+  const shown = createMemo(() => inOrder(filtered(rows()), columns(), sort()));
   const newKey = (): JSX.Element => (
     <Link to="/keys/new" search={props.account === undefined ? {} : { account_id: props.account }}>
       Create a key
@@ -61,7 +64,14 @@ export function KeysTable(props: {
       actions={
         <div class={ui.actions}>
           {props.actions}
-          <ExportButton name="keys" columns={columns()} rows={shown()} isBusy={query.isPlaceholderData} />
+          <ExportButton
+            name="keys"
+            columns={columns()}
+            rows={shown()}
+            isBusy={query.isPlaceholderData}
+            rest={rest}
+            arranged={(all) => inOrder(filtered(all), columns(), props.sort)}
+          />
         </div>
       }
     >
@@ -73,7 +83,7 @@ export function KeysTable(props: {
               dense
               columns={columns()}
               rows={shown()}
-              ordering={{ by: props.sort, change: props.onSort }}
+              ordering={{ by: sort(), change: props.onSort }}
               empty={
                 <Show when={rows().length === 0} fallback={<NoneLikeThat noun="key" of={query} />}>
                   <Empty title="There is no key yet">
@@ -91,8 +101,8 @@ export function KeysTable(props: {
                 noun={["key"]}
                 shown={shown().length}
                 of={query}
-                isOrdered={props.sort !== undefined}
-                given="oldest first"
+                isOrdered={sort() !== undefined}
+                given={props.sort === undefined ? "oldest first" : "oldest first until all are read"}
               />
             </Show>
           </Rows>
@@ -214,6 +224,7 @@ function columnsOf(
         </Show>
       ),
       text: ({ expires_at }) => (expires_at === null ? null : exactTime(expires_at)),
+      rank: ({ expires_at }) => expires_at,
     },
     {
       title: "Id",

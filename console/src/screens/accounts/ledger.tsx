@@ -1,9 +1,10 @@
 import { read } from "../../api/client.ts";
 import { createMemo, Show } from "solid-js";
 import { classes } from "../../design/classes.ts";
+import { ExportButton } from "../../design/export-button.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { exactTime } from "../../format/times.ts";
@@ -12,21 +13,19 @@ import { inOrder } from "../../lists/order.ts";
 import { ChoiceFilter, Filters, ListEnd, Rows, TextFilter, WordBadge } from "../../lists/parts.tsx";
 import { RowLink } from "../../lists/row-link.tsx";
 import { timedPages } from "../../lists/timed-pages.ts";
+import { MOST_PER_READ } from "../../lists/read-whole.ts";
 import { type PagesOptions, usePages } from "../../lists/use-pages.ts";
 import { useListSearch } from "../../lists/use-search.ts";
 import type { RangeSearch } from "../../shell/range.ts";
 import { useRange } from "../../shell/use-range.ts";
-import { ENTRY_WORDS, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
+import { ENTRY_WORDS, entryWords, OUTCOME_WORDS, wordsOf } from "../../words/words.ts";
 import styles from "./accounts.module.css";
 import { Amount, TableSkeleton } from "./keys-table.tsx";
 import type { LedgerEntry } from "./types.ts";
 import type { ACCOUNT_SEARCH } from "./search.ts";
 
-/** Entries of one read: as many as the gateway gives. */
-const MOST = 1_000;
-
 const KINDS = [
-  ["grant", ENTRY_WORDS.grant.name],
+  ["grant", "Grant or taken back"],
   ["settle", ENTRY_WORDS.settle.name],
 ] as const;
 
@@ -40,7 +39,7 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   {
     title: "What",
     fold: 1,
-    cell: (entry) => <WordBadge words={wordsOf(ENTRY_WORDS, entry.kind)} />,
+    cell: (entry) => <WordBadge words={entryWords(entry)} />,
     text: ({ kind }) => kind,
   },
   {
@@ -91,9 +90,13 @@ const COLUMNS: readonly Column<LedgerEntry>[] = [
   },
 ];
 
-function ledgerPages(id: string, time: RangeSearch): PagesOptions<LedgerEntry> {
-  return timedPages(["ledger", id], {}, time, (query, signal) =>
-    read("/admin/v1/accounts/{id}/ledger", { path: { id }, query: { ...query, limit: MOST }, signal }),
+function ledgerPages(id: string, time: RangeSearch, order: "asc" | "desc"): PagesOptions<LedgerEntry> {
+  return timedPages(["ledger", id, order], {}, time, (query, signal) =>
+    read("/admin/v1/accounts/{id}/ledger", {
+      path: { id },
+      query: { ...query, limit: MOST_PER_READ, order },
+      signal,
+    }),
   );
 }
 
@@ -101,18 +104,20 @@ function ledgerPages(id: string, time: RangeSearch): PagesOptions<LedgerEntry> {
 export function Ledger(props: { readonly account: string }) {
   const { search, change } = useListSearch<(typeof ACCOUNT_SEARCH)[number]>();
   const { named } = useRange();
-  const { query, rows, state } = usePages(() => ledgerPages(props.account, named()));
-  const shown = createMemo(() => {
+  /** By which time the gateway puts them in order: entries of one second stay as they were booked. */
+  const order = () => (search().sort === "time" ? "asc" : "desc");
+  const isByTime = (): boolean => [undefined, "time", "-time"].includes(search().sort);
+  const { query, rows, rest, state } = usePages(() => ledgerPages(props.account, named(), order()));
+  const arranged = (all: readonly LedgerEntry[]): readonly LedgerEntry[] => {
     const { kind, text = "", sort } = search();
-    const found = rows()
+    const found = all
       .filter((entry) => kind === undefined || entry.kind === kind)
       .filter(({ reason, request_id }) =>
         `${reason ?? ""} ${request_id ?? ""}`.toLowerCase().includes(text.toLowerCase()),
       );
-    // Entries of one second keep the order in which they were booked.
-    if (sort === "time") return found;
-    return sort === undefined || sort === "-time" ? found.toReversed() : inOrder(found, COLUMNS, sort);
-  });
+    return isByTime() ? found : inOrder(found, COLUMNS, sort);
+  };
+  const shown = createMemo(() => arranged(rows()));
   const set = (): number => [search().kind, search().text].filter((value) => value !== undefined).length;
   return (
     <Panel
@@ -125,6 +130,8 @@ export function Ledger(props: { readonly account: string }) {
             columns={COLUMNS}
             rows={shown()}
             isBusy={query.isPlaceholderData}
+            rest={rest}
+            arranged={arranged}
           />
         </div>
       }
@@ -171,8 +178,8 @@ export function Ledger(props: { readonly account: string }) {
                 noun={["entry", "entries"]}
                 shown={shown().length}
                 of={query}
-                isOrdered={false}
-                given={query.hasNextPage ? "the oldest of the range" : "all that fit the filters"}
+                isOrdered={!isByTime()}
+                given={order() === "asc" ? "oldest first" : "newest first"}
               />
             </Show>
           </Rows>

@@ -30,6 +30,11 @@ interface Made {
 /** Makes a key. Its text is shown once, beside a call that uses it. */
 export function NewKeyPage() {
   const [made, setMade] = createSignal<Made>();
+  let page: HTMLDivElement | undefined;
+  const again = (): void => {
+    setMade();
+    page?.querySelector<HTMLElement>("form select")?.focus();
+  };
   const session = useQuery(() => sessionQuery);
   const accounts = useQuery(() => openAccountsQuery);
   return (
@@ -37,7 +42,7 @@ export function NewKeyPage() {
       <Show
         when={made()}
         fallback={
-          <div class={styles.narrow}>
+          <div class={styles.narrow} ref={(made) => (page = made)}>
             <Panel title="What it may do">
               <Loaded of={accounts}>
                 {(open) => (
@@ -78,7 +83,7 @@ export function NewKeyPage() {
               <Link to="/keys/$id" params={{ id: key().id }}>
                 To the page of the key
               </Link>
-              <Button onClick={() => setMade(undefined)}>Create another</Button>
+              <Button onClick={again}>Create another</Button>
             </div>
           </>
         )}

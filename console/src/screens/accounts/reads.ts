@@ -2,6 +2,7 @@ import { read } from "../../api/client.ts";
 import { queryOptions } from "@tanstack/solid-query";
 import { createMemo } from "solid-js";
 import { useQuery } from "../../api/query.ts";
+import { MOST_PER_READ } from "../../lists/read-whole.ts";
 import { PAGE_SIZE, usePages } from "../../lists/use-pages.ts";
 import type { TimeRange } from "../../shell/range.ts";
 import type { UsageOf } from "../overview/types.ts";
@@ -31,12 +32,18 @@ export function keyQuery(id: string) {
   });
 }
 
+/** Filters and orders of these lists need all rows: what follows the first page is read in few steps. */
+function limitOf(after: string | undefined): number {
+  return after === undefined ? PAGE_SIZE : MOST_PER_READ;
+}
+
 /** Accounts, page after page. */
 export function useAccounts() {
   return usePages<Account>(() => ({
     key: ["accounts", "list"],
     everyMs: EVERY_MS,
-    read: (after, signal) => read("/admin/v1/accounts", { query: { after, limit: PAGE_SIZE }, signal }),
+    read: (after, signal, limit = limitOf(after)) =>
+      read("/admin/v1/accounts", { query: { after, limit }, signal }),
   }));
 }
 
@@ -45,11 +52,8 @@ export function useKeys(account: () => string | undefined) {
   return usePages<Key>(() => ({
     key: ["keys", "list", account()],
     everyMs: EVERY_MS,
-    read: (after, signal) =>
-      read("/admin/v1/keys", {
-        query: { account_id: account(), after, limit: PAGE_SIZE },
-        signal,
-      }),
+    read: (after, signal, limit = limitOf(after)) =>
+      read("/admin/v1/keys", { query: { account_id: account(), after, limit }, signal }),
   }));
 }
 

@@ -1,7 +1,6 @@
-import { Show } from "solid-js";
 import { useQuery } from "../../api/query.ts";
-import { Badge } from "../../design/badge.tsx";
 import { Columns, Page } from "../../design/layout.tsx";
+import { NotCurrent } from "../../lists/parts.tsx";
 import { AuditPanel } from "./audit-panel.tsx";
 import { statusQuery } from "./reads.ts";
 import { RoutesPanel } from "./routes-panel.tsx";
@@ -11,14 +10,7 @@ import { GatewayPanel, ProvidersPanel, SettingsPanel } from "./status-panels.tsx
 export function Health() {
   const status = useQuery(() => statusQuery);
   return (
-    <Page
-      title="Health"
-      aside={
-        <Show when={status.isRefetchError}>
-          <Badge tone="bad">Not refreshed: the gateway cannot be read</Badge>
-        </Show>
-      }
-    >
+    <Page title="Health" aside={<NotCurrent of={status} />}>
       <Columns>
         <GatewayPanel status={status} />
         <ProvidersPanel status={status} />

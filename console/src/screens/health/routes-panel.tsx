@@ -1,10 +1,11 @@
 import { useNavigate, useSearch } from "@tanstack/solid-router";
 import { createMemo, For, Show } from "solid-js";
 import { useQuery } from "../../api/query.ts";
+import { ExportButton } from "../../design/export-button.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import { count, duration, share } from "../../format/numbers.ts";

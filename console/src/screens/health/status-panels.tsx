@@ -1,10 +1,11 @@
 import type { UseQueryResult } from "@tanstack/solid-query";
 import { createSignal, Show } from "solid-js";
 import { Badge } from "../../design/badge.tsx";
+import { ExportButton } from "../../design/export-button.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Fact, Facts, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import { count } from "../../format/numbers.ts";

@@ -1,10 +1,11 @@
 import { createMemo, Show } from "solid-js";
 import { useQuery } from "../../api/query.ts";
 import { CopyableId } from "../../design/copy.tsx";
+import { ExportButton } from "../../design/export-button.tsx";
 import { TextField } from "../../design/field.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { exactPrice } from "../../format/money.ts";
 import { compact, count, counted } from "../../format/numbers.ts";

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/solid-query";
 import { Link, useNavigate, useRouter } from "@tanstack/solid-router";
 import { createEffect, Show } from "solid-js";
 import { useQuery } from "../../api/query.ts";
-import { Badge } from "../../design/badge.tsx";
+import { NotCurrent } from "../../lists/parts.tsx";
 import { Columns, Page } from "../../design/layout.tsx";
 import { createFailure, Failure } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
@@ -42,9 +42,7 @@ export function Overview() {
       aside={
         <>
           <span class={ui.hint}>Percentages compare with the period of the same length before.</span>
-          <Show when={figures.isRefetchError}>
-            <Badge tone="bad">Not refreshed: the gateway cannot be read</Badge>
-          </Show>
+          <NotCurrent of={figures} />
           <Show when={isUnused()}>
             <Link to="/welcome">Make the first call</Link>
           </Show>

@@ -1,5 +1,6 @@
 import { type Accessor, createSignal } from "solid-js";
 import { ApiError, Offline, send } from "../../api/client.ts";
+import { signedInAgain } from "../../api/session.ts";
 import {
   isOpen,
   type MediaAnswer,
@@ -92,7 +93,9 @@ export function startRun(kind: MediaKind, job: Job, draft: Draft, onEnd: () => v
     try {
       await takeAnswer(await send("get", `${address}/${encodeURIComponent(id)}`));
     } catch (error) {
-      if (isLasting(error)) take(failed(error));
+      // The job goes on without its reader.
+      if (error instanceof ApiError && error.status === 401) await signedInAgain();
+      else if (isLasting(error)) take(failed(error));
       else take({ isUnreached: true });
     }
     setTimeout(() => void poll(), POLL_MS[kind]);

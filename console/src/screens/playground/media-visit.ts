@@ -1,4 +1,5 @@
 import { type Accessor, createSignal, type Setter } from "solid-js";
+import { whenForgotten } from "../../api/tab-memory.ts";
 import type { Draft, MediaKind } from "./media-job.ts";
 import type { Run } from "./media-run.ts";
 
@@ -11,12 +12,13 @@ export interface Visit {
   readonly setRuns: Setter<readonly Run[]>;
 }
 
-let present: { readonly session: string; readonly visits: Readonly<Record<MediaKind, Visit>> } | undefined;
+let present: Readonly<Record<MediaKind, Visit>> | undefined;
+whenForgotten(() => (present = undefined));
 
-/** What was typed and made since sign-in; another session, named by its token, starts with nothing. */
-export function visitOf(kind: MediaKind, session: string): Visit {
-  if (present?.session !== session) present = { session, visits: { image: newVisit(), video: newVisit() } };
-  return present.visits[kind];
+/** What the reader has typed and made; another reader starts with nothing. */
+export function visitOf(kind: MediaKind): Visit {
+  present ??= { image: newVisit(), video: newVisit() };
+  return present[kind];
 }
 
 function newVisit(): Visit {

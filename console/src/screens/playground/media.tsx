@@ -4,7 +4,6 @@ import { createMemo, For, Show } from "solid-js";
 import { type Entry } from "../../api/client.ts";
 import { modelsQuery } from "../../api/models.ts";
 import { useQuery } from "../../api/query.ts";
-import { sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { SelectField, TextArea } from "../../design/field.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
@@ -43,21 +42,16 @@ const TITLES = { image: "Images", video: "Videos" } as const;
 
 /** What do I get for this? */
 export function MediaPlayground(props: { readonly kind: MediaKind }) {
-  const session = useQuery(() => sessionQuery);
   const models = useQuery(() => modelsQuery);
   return (
     <Page title="Playground" aside={<PlaygroundTabs />} actions={<ChargedTo />}>
       <Loaded of={models} skeleton={<Skeleton lines={8} />}>
         {(all) => (
-          <Show when={session.data}>
-            {(present) => (
-              <Workbench
-                kind={props.kind}
-                models={all().data.filter(({ category }) => category === props.kind)}
-                visit={visitOf(props.kind, present().csrf)}
-              />
-            )}
-          </Show>
+          <Workbench
+            kind={props.kind}
+            models={all().data.filter(({ category }) => category === props.kind)}
+            visit={visitOf(props.kind)}
+          />
         )}
       </Loaded>
     </Page>

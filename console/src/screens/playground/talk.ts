@@ -1,4 +1,13 @@
-import { type Accessor, createEffect, createRoot, createSignal, onCleanup, type Setter } from "solid-js";
+import {
+  type Accessor,
+  createEffect,
+  createRoot,
+  createSignal,
+  onCleanup,
+  type Setter,
+  untrack,
+} from "solid-js";
+import { liveSession } from "../../api/session.ts";
 import { keepInTab, keptInTab, whenForgotten } from "../../api/tab-memory.ts";
 import { createLane, type Entry, type Lane } from "./lane.ts";
 import type { Model } from "./model-picker.tsx";
@@ -21,14 +30,11 @@ interface Kept {
 }
 
 const NAME = "talk";
-let present: { readonly session: string; readonly talk: Talk; readonly end: () => void } | undefined;
+let present: { readonly talk: Talk; readonly end: () => void } | undefined;
 
-/** The conversations of a session, named by `sessionName`; another one starts with nothing. */
-export function talkOf(session: string): Talk {
-  if (present?.session !== session) {
-    forget();
-    present = createRoot((end) => ({ session, talk: createTalk(session), end }));
-  }
+/** The reader's conversations; another reader starts with nothing. */
+export function talkOfReader(): Talk {
+  present ??= createRoot((end) => ({ talk: createTalk(), end }));
   return present.talk;
 }
 
@@ -38,8 +44,8 @@ function forget(): void {
 }
 whenForgotten(forget);
 
-function createTalk(session: string): Talk {
-  const kept = keptInTab(NAME, session) as Kept | undefined;
+function createTalk(): Talk {
+  const kept = keptInTab(NAME, untrack(liveSession) ?? "") as Kept | undefined;
   const [models, setModels] = createSignal<readonly (Model | undefined)[]>([]);
   const [isKept, setKept] = createSignal(true);
   const wishes = createWishes(kept?.wishes);
@@ -51,7 +57,11 @@ function createTalk(session: string): Talk {
     ),
   );
   const now = (): Kept => ({ lanes: lanes.map(({ entries }) => entries), wishes: wishes.draft() });
-  const keep = (): void => void setKept(keepInTab(NAME, session, now()));
+  const keep = (): void => {
+    const session = liveSession();
+    // Between two sessions of the reader the storage has nothing; the next one keeps it again.
+    if (session !== undefined) setKept(keepInTab(NAME, session, now()));
+  };
   // An answer that comes in changes many times a second; it is kept at its end, or where the page is left.
   createEffect(() => {
     if (!lanes.some((lane) => lane.isRunning())) keep();

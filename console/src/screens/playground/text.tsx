@@ -1,7 +1,7 @@
 import { createComputed, createMemo, createSignal, type JSX, Show } from "solid-js";
 import { modelsQuery } from "../../api/models.ts";
 import { useQuery } from "../../api/query.ts";
-import { sessionName, sessionQuery } from "../../api/session.ts";
+import { sessionQuery } from "../../api/session.ts";
 import { Button } from "../../design/button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
@@ -16,7 +16,7 @@ import type { Lane } from "./lane.ts";
 import { LaneView } from "./lane-view.tsx";
 import { type Model, ModelPicker } from "./model-picker.tsx";
 import type { PLAYGROUND_SEARCH } from "./search.ts";
-import { type Talk, talkOf } from "./talk.ts";
+import { type Talk, talkOfReader } from "./talk.ts";
 import { WishesForm } from "./wishes.tsx";
 import styles from "./playground.module.css";
 import { PlaygroundTabs } from "./tabs.tsx";
@@ -42,11 +42,7 @@ export function PlaygroundText() {
           >
             <Show when={session.data}>
               {(present) => (
-                <Talking
-                  models={language()}
-                  example={present().example_model}
-                  talk={talkOf(sessionName(present()))}
-                />
+                <Talking models={language()} example={present().example_model} talk={talkOfReader()} />
               )}
             </Show>
           </Show>

@@ -2,9 +2,10 @@ import { Link } from "@tanstack/solid-router";
 import Flag from "lucide-solid/icons/flag";
 import { createMemo, Show } from "solid-js";
 import { Button, buttonClass } from "../../design/button.tsx";
+import { ExportButton } from "../../design/export-button.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded, Skeleton } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { count, seconds } from "../../format/numbers.ts";
@@ -42,12 +43,14 @@ export function Paid() {
   const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
   const { named } = useRange();
   const isOperator = useIsOperator();
-  const { query, rows, state } = usePages(() => paidPages(search(), named()));
+  const { query, rows, rest, state } = usePages(() => paidPages(search(), named()));
   // The gateway answers one read after another: names wait for the rows.
   const { models, providers } = useChoices();
   const { nameOf } = useNames();
   const columns = columnsOf(nameOf);
-  const shown = createMemo(() => inOrder(rows(), columns, search().sort));
+  const arranged = (all: readonly RequestRow[]): readonly RequestRow[] =>
+    inOrder(all, columns, search().sort);
+  const shown = createMemo(() => arranged(rows()));
   const isFiltered = (): number => PAID_FILTERS.filter((name) => search()[name] !== undefined).length;
   return (
     <>
@@ -88,7 +91,14 @@ export function Paid() {
             <Button kind="quiet" disabled={query.isFetching} onClick={() => void query.refetch()}>
               Refresh
             </Button>
-            <ExportButton name="requests" columns={columns} rows={shown()} isBusy={query.isPlaceholderData} />
+            <ExportButton
+              name="requests"
+              columns={columns}
+              rows={shown()}
+              isBusy={query.isPlaceholderData}
+              rest={rest}
+              arranged={arranged}
+            />
           </div>
         }
       >

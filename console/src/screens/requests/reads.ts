@@ -3,7 +3,8 @@ import { read } from "../../api/client.ts";
 import { isOperatorIn } from "../../api/session.ts";
 import { readSearch, type REQUESTS_SEARCH, type Search } from "../../lists/search.ts";
 import { timedPages } from "../../lists/timed-pages.ts";
-import type { ListPage, PagesOptions } from "../../lists/use-pages.ts";
+import type { ListPage } from "../../lists/read-whole.ts";
+import type { PagesOptions } from "../../lists/use-pages.ts";
 import type { RangeSearch } from "../../shell/range.ts";
 import { LISTED, type RefusalRow, type RequestDetail, type RequestRow } from "./types.ts";
 

@@ -6,9 +6,10 @@ import { createMemo, Show } from "solid-js";
 import { classes } from "../../design/classes.ts";
 import { TimeChart } from "../../design/chart.tsx";
 import { Button } from "../../design/button.tsx";
+import { ExportButton } from "../../design/export-button.tsx";
 import { Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Time } from "../../design/values.tsx";
 import { count } from "../../format/numbers.ts";
@@ -54,7 +55,7 @@ const STATUSES = [
 export function Refused() {
   const { search, change } = useListSearch<(typeof REQUESTS_SEARCH)[number]>();
   const { named } = useRange();
-  const { query, rows, state } = usePages(() => refusedPages(search(), named()));
+  const { query, rows, rest, state } = usePages(() => refusedPages(search(), named()));
   // The gateway answers one read after another: names wait for the rows.
   const { models } = useChoices();
   const { nameOf } = useNames();
@@ -98,7 +99,13 @@ export function Refused() {
             <Button kind="quiet" disabled={query.isFetching} onClick={() => void query.refetch()}>
               Refresh
             </Button>
-            <ExportButton name="refusals" columns={columns} rows={rows()} isBusy={query.isPlaceholderData} />
+            <ExportButton
+              name="refusals"
+              columns={columns}
+              rows={rows()}
+              isBusy={query.isPlaceholderData}
+              rest={rest}
+            />
           </div>
         }
       >

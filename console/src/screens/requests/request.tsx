@@ -5,9 +5,10 @@ import { Badge } from "../../design/badge.tsx";
 import { Bars } from "../../design/bars.tsx";
 import { Button } from "../../design/button.tsx";
 import { CopyableId } from "../../design/copy.tsx";
+import { ExportButton } from "../../design/export-button.tsx";
 import { Columns, Fact, Facts, Figure, Figures, Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import ui from "../../design/ui.module.css";
 import { Money, Time } from "../../design/values.tsx";
 import { credits, dollars, exactCredits, exactPrice } from "../../format/money.ts";
@@ -19,7 +20,7 @@ import {
   attemptWords,
   BUCKET_NAMES,
   CODE_WORDS,
-  ENTRY_WORDS,
+  entryWords,
   FLAG_WORDS,
   HOLD_WORDS,
   OUTCOME_WORDS,
@@ -322,7 +323,7 @@ function Ledger(props: { readonly request: RequestDetail }) {
   const isOperator = useIsOperator();
   type Row = RequestDetail["ledger"][number];
   const columns: Column<Row>[] = [
-    { title: "Entry", cell: ({ kind }) => <WordBadge words={wordsOf(ENTRY_WORDS, kind)} /> },
+    { title: "Entry", cell: (entry) => <WordBadge words={entryWords(entry)} /> },
     { title: "Id", cell: ({ id }) => <ShortId id={id} what="entry id" /> },
     { title: "Booked", cell: ({ created_at }) => <Time at={created_at} /> },
     { title: "Amount, cr", isNumber: true, cell: ({ amount }) => exactCredits(amount) },

@@ -2,9 +2,10 @@ import { Link } from "@tanstack/solid-router";
 import { createMemo, Show } from "solid-js";
 import { Badge } from "../../design/badge.tsx";
 import { buttonClass } from "../../design/button.tsx";
+import { ExportButton } from "../../design/export-button.tsx";
 import { Page, Panel } from "../../design/layout.tsx";
 import { Empty, Loaded } from "../../design/states.tsx";
-import { type Column, DataTable, ExportButton } from "../../design/table.tsx";
+import { type Column, DataTable } from "../../design/table.tsx";
 import { Tabs } from "../../design/tabs.tsx";
 import { Money, Time } from "../../design/values.tsx";
 import { nowSec } from "../../design/now.ts";
@@ -46,12 +47,13 @@ export function Tasks() {
   const { search, change } = useListSearch<(typeof TASKS_SEARCH)[number]>();
   const { named } = useRange();
   const isOperator = useIsOperator();
-  const { query, rows, state } = usePages(() => taskPages(search(), named()));
+  const { query, rows, rest, state } = usePages(() => taskPages(search(), named()));
   // The gateway answers one read after another: names wait for the rows.
   const { models, providers } = useChoices();
   const { nameOf } = useNames();
   const columns = columnsOf(nameOf);
-  const shown = createMemo(() => inOrder(rows(), columns, search().sort));
+  const arranged = (all: readonly TaskRow[]): readonly TaskRow[] => inOrder(all, columns, search().sort);
+  const shown = createMemo(() => arranged(rows()));
   const set = (): number => TASK_FILTERS.filter((name) => search()[name] !== undefined).length;
   return (
     <Page title="Tasks" aside={<Badge tone="run">Live</Badge>}>
@@ -97,7 +99,14 @@ export function Tasks() {
           title="Images and videos"
           flush
           actions={
-            <ExportButton name="tasks" columns={columns} rows={shown()} isBusy={query.isPlaceholderData} />
+            <ExportButton
+              name="tasks"
+              columns={columns}
+              rows={shown()}
+              isBusy={query.isPlaceholderData}
+              rest={rest}
+              arranged={arranged}
+            />
           }
         >
           <Loaded of={state} skeleton={<TableSkeleton />}>

@@ -1,11 +1,12 @@
 import { useQueryClient } from "@tanstack/solid-query";
 import { Link } from "@tanstack/solid-router";
-import { createSignal, For, Show } from "solid-js";
+import { createSignal, For, onMount, Show } from "solid-js";
 import { ApiError, change, type Entry, read } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { Button } from "../../design/button.tsx";
 import { CopyButton } from "../../design/copy.tsx";
 import { SelectField, TextField } from "../../design/field.tsx";
+import { readFrom } from "../../design/focus.ts";
 import { Empty, Loaded } from "../../design/states.tsx";
 import ui from "../../design/ui.module.css";
 import { Code } from "./code.tsx";
@@ -51,8 +52,11 @@ export function NewKey() {
 
 /** A key that was just made: the only time that its text can be copied. */
 export function MadeKey(props: { readonly text: string }) {
+  let box: HTMLDivElement | undefined;
+  // The form that had the focus is gone.
+  onMount(() => readFrom(box));
   return (
-    <div class={styles.part} role="status">
+    <div ref={(made) => (box = made)} class={styles.part} role="status" tabindex="-1">
       <div class={styles.key}>
         <code>{props.text}</code>
         <CopyButton text={props.text} what="key" />

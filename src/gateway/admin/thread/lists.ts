@@ -42,7 +42,7 @@ type Lists = {
 const LISTS: Lists = {
   accounts: ({ database }, { page, held }) => listAccounts(database, page, held),
   keys: ({ database }, { account, page, held }) => listKeys(database, account, page, held),
-  entries: ({ database }, { account, key, range, page }) => listEntries(database, account, range, page, key),
+  entries: ({ database }, asked) => listEntries(database, asked),
   requests: ({ database, engine }, { filter, page, isOwner }) =>
     listRequests(database, engine, { filter, page, isOwner }),
   tasks: ({ database }, { filter, page }) => listTasks(database, filter, page),

@@ -1,7 +1,8 @@
 import { Type } from "typebox";
+import { ENTRY_ORDERS } from "../../../gateway/admin/entries.ts";
 import { respondJson, respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { bodyOf, pageOf, rangeOf, rangeQuery } from "./body.ts";
+import { bodyOf, pageOf, rangeOf, rangeQuery, wordOf } from "./body.ts";
 import {
   AccountSchema,
   CreditsSchema,
@@ -104,16 +105,28 @@ export const accountRoutes: readonly Route[] = [
     method: "get",
     path: "/admin/v1/accounts/:id/ledger",
     access: "admin",
-    summary: "Movements of an account's credit, oldest first",
+    summary: "Movements of an account's credit",
     tag: "admin",
-    query: { ...PAGE_QUERY, ...rangeQuery("Written") },
+    query: {
+      ...PAGE_QUERY,
+      ...rangeQuery("Written"),
+      order: Type.Enum([...ENTRY_ORDERS], {
+        default: "asc",
+        description: "`asc` is the oldest first, `desc` the newest; the pages of a list have one order",
+      }),
+    },
     answers: { 200: { description: "A page", schema: pageSchema(EntrySchema) } },
     errors: [400, 404, 503],
     async handle(context) {
       const { services, params, query } = context;
       return respondWhole(
         context,
-        await services.admin.ledger(params.id ?? "", rangeOf(query), pageOf(query)),
+        await services.admin.ledger({
+          account: params.id ?? "",
+          range: rangeOf(query),
+          page: pageOf(query),
+          order: wordOf(query, "order", ENTRY_ORDERS) ?? "asc",
+        }),
       );
     },
   },

@@ -1,0 +1,1 @@
+function e(e,t,n){let r=n?.startsWith(`-`)===!0,i=t.find(({order:e})=>e!==void 0&&e===n?.slice(+!!r)),a=i?.rank??i?.text;return a===void 0?e:e.toSorted((e,t)=>{let[n,i]=[a(e),a(t)];if(n===null||i===null)return Number(n===null)-Number(i===null);let o=n<i?-1:Number(n>i);return r?-o:o})}export{e as t};

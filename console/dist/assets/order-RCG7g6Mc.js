@@ -1,1 +1,0 @@
-function e(e,t,n){let r=n?.startsWith(`-`)===!0,i=t.find(({order:e})=>e!==void 0&&e===n?.slice(+!!r))?.text;return i===void 0?e:e.toSorted((e,t)=>{let[n,a]=[i(e),i(t)];if(n===null||a===null)return Number(n===null)-Number(a===null);let o=n<a?-1:Number(n>a);return r?-o:o})}export{e as t};

@@ -1,1 +1,0 @@
-import{$ as e,et as t}from"./index-DUZaiuns.js";function n(){let n=t({strict:!1}),i=e();return{search:n,change:e=>void i({to:`.`,resetScroll:!1,search:t=>({...t,...r(e)})})}}function r(e){return Object.fromEntries(Object.entries(e).map(([e,t])=>[e,t===``?void 0:t]))}export{n as t};

@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-DPbZEyNa.js";import{t}from"./media-Df7D360j.js";function n(){return e(t,{kind:`video`})}export{n as PlaygroundVideos};

@@ -122,6 +122,16 @@ describe("tools", () => {
     ]);
   });
 
+  test("a tool may have a name that every object has: its calls keep it, and it is chosen only where it is there", () => {
+    for (const name of ["constructor", "__proto__", "toString"]) {
+      const { context } = CLAUDE.sent({ input: "Go.", tools: [fn(name)] });
+      const blocks = [{ type: "tool_use", id: "a", name, input: {} }];
+      expect(CLAUDE.plain(claudeMessage({ blocks }), context).output).toMatchObject([{ name, call_id: "a" }]);
+      const [field] = CLAUDE.refusalOf({ input: "Go.", tools, tool_choice: { type: "function", name } });
+      expect(field).toBe("tool_choice.name");
+    }
+  });
+
   test("R9: a custom tool's text comes out of the function that stood for it, however it was cut", () => {
     const tool = { type: "custom", name: "apply_patch" };
     const { up, context } = KIMI.sent({ input: "Mend it.", tools: [tool] });

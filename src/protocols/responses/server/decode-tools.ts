@@ -11,6 +11,7 @@ import { wrong } from "../../request-json.ts";
 import { searchBounds } from "../../search-bounds.ts";
 import type { Warn } from "../../warnings.ts";
 import { BUILT_IN } from "./built-in-tools.ts";
+import { calledAs } from "./echo.ts";
 import type { ToolTable } from "./tool-table.ts";
 
 type DecodedTools = Pick<ChatRequest, "tools" | "toolChoice" | "allowedTools" | "webSearch">;
@@ -103,7 +104,7 @@ function calledName(table: ToolTable, chosen: JsonObject): string | undefined {
   const namespace = filledText(chosen.namespace);
   if (table.has(name, namespace)) return table.told(name, namespace);
   // A tool of a namespace may be chosen by the name that only it has.
-  return namespace === undefined && table.calls[name] !== undefined ? name : undefined;
+  return namespace === undefined && calledAs(table, name) !== undefined ? name : undefined;
 }
 
 function searchOf({ filters, search_context_size, user_location }: JsonObject, isForced: boolean): WebSearch {

@@ -4,7 +4,7 @@ import { type Carried, sealCarrier } from "../../carrier.ts";
 import { writeLogprobs } from "../../logprobs.ts";
 import { parseExact } from "../../exact-json.ts";
 import type { AnswerContext } from "../../protocol.ts";
-import { type BuiltInCall, type CalledAs, type Echo, readEcho } from "./echo.ts";
+import { type BuiltInCall, type CalledAs, calledAs, type Echo, readEcho } from "./echo.ts";
 import { type IdPrefix, mintId } from "./ids.ts";
 import type { ItemSink } from "./item-sink.ts";
 import {
@@ -139,7 +139,7 @@ class Items implements ItemWriter {
       }
       case "tool_call":
         if (isFirst) part.held = text;
-        else if (this.#echo.calls[begun.name]?.item === undefined) {
+        else if (calledAs(this.#echo, begun.name)?.item === undefined) {
           this.#beginCall(part);
           (this.#open as CallItem).add(text);
         }
@@ -252,7 +252,7 @@ class Items implements ItemWriter {
 
   #endCall(part: OpenPart, begun: Extract<BegunPart, { readonly type: "tool_call" }>): void {
     const { text, signature } = part;
-    const as = this.#echo.calls[begun.name];
+    const as = calledAs(this.#echo, begun.name);
     if (as?.item !== undefined && this.#endBuiltIn(part, as.item, begun.id)) return;
     const isLate = part.held === undefined && signature !== undefined;
     this.#beginCall(part, true);
@@ -265,7 +265,7 @@ class Items implements ItemWriter {
   #beginCall(part: OpenPart, isWhole = false): void {
     const { begun, held, signature } = part;
     if (begun.type !== "tool_call" || held === undefined) return;
-    const as: CalledAs = this.#echo.calls[begun.name] ?? { name: begun.name };
+    const as: CalledAs = calledAs(this.#echo, begun.name) ?? { name: begun.name };
     // The item of a built-in tool comes whole.
     if (as.item !== undefined && !isWhole) return;
     part.held = undefined;

@@ -30,7 +30,7 @@ export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): Deco
       `${only.path}.type`,
       `must not be ${printable(only.type)} alone: this model's provider has no such tool`,
     );
-  const { toolChoice, allowed, mustSearch } = readChoice(table, choice, warn);
+  const { toolChoice, allowed, search } = readChoice(table, choice, warn);
   if (tools.length === 0 && toolChoice?.type === "required" && webSearch === undefined)
     throw wrong("tool_choice", "must be auto or none where there are no tools");
   return {
@@ -40,9 +40,9 @@ export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): Deco
       toolChoice: tools.length === 0 ? undefined : toolChoice,
       allowedTools: allowed,
       webSearch:
-        webSearch === undefined || toolChoice?.type === "none"
+        webSearch === undefined || toolChoice?.type === "none" || search === "excluded"
           ? undefined
-          : searchOf(webSearch, mustSearch ?? (tools.length === 0 && toolChoice?.type === "required")),
+          : searchOf(webSearch, tools.length === 0 && toolChoice?.type === "required" ? "forced" : search),
     }),
   };
 }
@@ -50,8 +50,8 @@ export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): Deco
 interface ReadChoice {
   readonly toolChoice?: ToolChoice;
   readonly allowed?: readonly string[];
-  /** The search of the web is what is chosen. */
-  readonly mustSearch?: true;
+  /** The search of the web must be made, or is all that may be called, or may not be made. */
+  readonly search?: "forced" | "needed" | "excluded";
 }
 
 function readChoice(table: ToolTable, choice: unknown, warn: Warn): ReadChoice {
@@ -63,10 +63,9 @@ function readChoice(table: ToolTable, choice: unknown, warn: Warn): ReadChoice {
   if (type === "auto" || type === "none" || type === "required") return { toolChoice: { type } };
   if (type === "allowed_tools") {
     if (mode !== "auto" && mode !== "required") throw wrong("tool_choice.mode", "must be auto or required");
-    return { toolChoice: { type: mode }, allowed: allowedNames(table, choice, warn) };
+    return { toolChoice: { type: mode }, ...readAllowed(table, choice, warn) };
   }
-  if (typeof type === "string" && SEARCHES.test(type) && table.webSearch !== undefined)
-    return { mustSearch: true };
+  if (isSearch(choice) && table.webSearch !== undefined) return { search: "forced" };
   const name = calledName(table, choice);
   if (name !== undefined) return { toolChoice: { type: "tool", name } };
   if (type === "function" || type === "custom")
@@ -77,7 +76,21 @@ function readChoice(table: ToolTable, choice: unknown, warn: Warn): ReadChoice {
   );
 }
 
-function allowedNames(table: ToolTable, { tools }: JsonObject, warn: Warn): readonly string[] {
+/** The tools that may be called. Throws a 400 where none of them is there. */
+function readAllowed(table: ToolTable, { mode, tools }: JsonObject, warn: Warn): ReadChoice {
+  const allowed = allowedNames(table, tools, warn);
+  const maySearch = table.webSearch !== undefined && objectsIn(tools).some(isSearch);
+  if (allowed.length > 0) return maySearch ? { allowed } : { allowed, search: "excluded" };
+  if (!maySearch)
+    throw wrong("tool_choice.tools", "has no other than tools that this model's provider does not have");
+  return { allowed, search: mode === "required" ? "forced" : "needed" };
+}
+
+function isSearch({ type }: JsonObject): boolean {
+  return typeof type === "string" && SEARCHES.test(type);
+}
+
+function allowedNames(table: ToolTable, tools: unknown, warn: Warn): readonly string[] {
   const path = "tool_choice.tools";
   if (!Array.isArray(tools) || tools.length === 0) throw wrong(path, "must be a list of tools");
   const names = objectsIn(tools).flatMap((tool, i) => {
@@ -85,8 +98,7 @@ function allowedNames(table: ToolTable, { tools }: JsonObject, warn: Warn): read
     if (name !== undefined) return [name];
     if (tool.type === "function" || tool.type === "custom")
       throw wrong(`${path}[${i}].name`, "must be the name of one of tools");
-    if (typeof tool.type !== "string" || !SEARCHES.test(tool.type))
-      warn(`${path}[${i}] was left out: this model's provider has no such tool`);
+    if (!isSearch(tool)) warn(`${path}[${i}] was left out: this model's provider has no such tool`);
     return [];
   });
   return [...new Set(names)];
@@ -107,10 +119,14 @@ function calledName(table: ToolTable, chosen: JsonObject): string | undefined {
   return namespace === undefined && calledAs(table, name) !== undefined ? name : undefined;
 }
 
-function searchOf({ filters, search_context_size, user_location }: JsonObject, isForced: boolean): WebSearch {
+function searchOf(
+  { filters, search_context_size, user_location }: JsonObject,
+  how: "forced" | "needed" | undefined,
+): WebSearch {
   const { allowed_domains: allowed, blocked_domains: blocked } = isJsonObject(filters) ? filters : {};
   return {
     ...searchBounds({ allowed, blocked, near: user_location }),
-    ...present({ contextSize: filledText(search_context_size), forced: isForced || undefined }),
+    ...present({ contextSize: filledText(search_context_size) }),
+    ...(how === undefined ? {} : { [how]: true as const }),
   };
 }

@@ -35,6 +35,11 @@ describe.each(PAIRS)("from %s to %s", (from, to) => {
     expect(way.refusalOf(caller.ask(caller.nameless.body))[0]).toBe(caller.nameless.field);
   });
 
+  test("a name that the provider does not take is refused where it stands", () => {
+    const tools = JSON.parse(JSON.stringify(caller.tools).replace('"name":"f"', '"name":"a b"'));
+    expect(way.refusalOf(caller.ask(tools))[0]).toBe(caller.nameless.field);
+  });
+
   const { stop, choices } = caller;
   if (stop === undefined)
     test("stop sequences are no field of the caller's format", () => {

@@ -52,6 +52,8 @@ describe.each(PAIRS)("from %s to %s", (from, to) => {
       expect(target.stopIn(up)).toEqual(isHere ? undefined : ["END"]);
       const answer = way.plain(target.answer({ text: "One END two." }), context);
       expect(caller.textIn(answer)).toBe(isHere ? "One " : "One END two.");
+      if (from === "messages" && isHere)
+        expect(answer).toMatchObject({ stop_reason: "stop_sequence", stop_sequence: "END" });
     });
 
   if (choices !== undefined)

@@ -68,7 +68,7 @@ export function decodeRequest({
   const echo: Echo = { asked: echoOf(sent), calls: table.calls, compacts };
   return {
     chat: compacts ? askForSummary(chat) : chat,
-    names: namesIn(body),
+    names: namesIn(body, table.webSearch?.called),
     // No field hides thinking: it is hidden where no summary is asked for.
     unsaid: ["hidden"],
     stream,

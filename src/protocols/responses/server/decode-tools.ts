@@ -42,7 +42,10 @@ export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): Deco
       webSearch:
         webSearch === undefined || toolChoice?.type === "none" || search === "excluded"
           ? undefined
-          : searchOf(webSearch, tools.length === 0 && toolChoice?.type === "required" ? "forced" : search),
+          : searchOf(
+              webSearch.tool,
+              tools.length === 0 && toolChoice?.type === "required" ? "forced" : search,
+            ),
     }),
   };
 }

@@ -215,6 +215,25 @@ describe("turns", () => {
     expect(JSON.stringify(up)).not.toContain("commentary");
   });
 
+  test("an id of a call that clients do not take is another one, and the model's own again when it comes back", () => {
+    const given = ["functions.Bash:0", "a", "a", "", "x".repeat(90), "sw_1"];
+    const called = given.map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
+    const message = { role: "assistant", content: null, tool_calls: called };
+    const { output: said } = KIMI.plain({
+      ...chunk({}),
+      object: "chat.completion",
+      choices: [{ index: 0, message, finish_reason: "tool_calls" }],
+    });
+    const ids: string[] = said.map(({ call_id: id }: Json) => id);
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    expect(new Set(ids).size).toBe(given.length);
+    const { up } = KIMI.sent({ input: [user(), ...said, ...ids.map((id) => output(id))], tools });
+    const back: string[] = up.messages[1].tool_calls.map(({ id }: Json) => id);
+    expect(up.messages.slice(2).map(({ tool_call_id: id }: Json) => id)).toEqual(back);
+    const [functions, a, , , , marked] = given;
+    expect([back[0], back[1], back[5]]).toEqual([functions, a, marked]);
+  });
+
   test("R12: an image in an output reaches the model", () => {
     const image = { type: "input_image", image_url: "data:image/png;base64,iVBORw0KGgo=" };
     const input = [user(), call("a"), output("a", [{ type: "input_text", text: "See." }, image])];

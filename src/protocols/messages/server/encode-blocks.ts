@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts"
 import { type Carried, sealCarrier } from "../../carrier.ts";
 import { parseExact } from "../../exact-json.ts";
 import type { AnswerContext } from "../../protocol.ts";
-import { wireId } from "./wire-ids.ts";
+import { wireId } from "../../wire-ids.ts";
 
 /** The kinds of pieces of blocks, by the member that has the text. */
 export const DELTAS = {

@@ -203,7 +203,7 @@ function leaveUnserved({ body }: ResponsesRequest, { model }: RelayTarget, chang
   if (first === undefined) return;
   // A search has several names.
   const isLeft = (type: unknown): boolean =>
-    unserved.some(({ tool }) => tool.type === type || (isSearch(tool) && isSearch({ type: String(type) })));
+    unserved.some(({ tool }) => tool.type === type || (isSearch(tool) && isSearch({ type })));
   const served = tools.filter((tool) => isServed(tool, model));
   const isAlone = served.length === 0 && !bringsTools(input);
   if (isAlone || (isJsonObject(choice) && isLeft(choice.type)))

@@ -1,10 +1,10 @@
 import { GatewayError } from "../../../core/errors.ts";
-import { isJsonObject, type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
+import { isJsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import type { ServerEnd } from "../../translate.ts";
 import { compaction } from "../compaction.ts";
 import { itemType, listedItem } from "../kept.ts";
 import type { ResponsesRequest } from "../request.ts";
-import { decodeRequest } from "./decode-request.ts";
+import { decodeRequest, itemsIn } from "./decode-request.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { openEncoder } from "./encode-events.ts";
 import { mintId } from "./ids.ts";
@@ -35,8 +35,3 @@ export const compactionServer: ServerEnd = {
   },
   openEncoder,
 };
-
-function itemsIn(input: unknown): readonly JsonObject[] {
-  if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
-  return objectsIn(input);
-}

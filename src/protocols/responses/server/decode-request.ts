@@ -84,7 +84,8 @@ function readLogprobs({ top_logprobs: top, include }: Readonly<JsonObject>): Cha
   return others > 0 || isNamed ? { top: others } : undefined;
 }
 
-function itemsIn(input: unknown): readonly JsonObject[] {
+/** The items of an input, which may be a text. */
+export function itemsIn(input: unknown): readonly JsonObject[] {
   if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
   return objectsIn(input);
 }

@@ -10,13 +10,12 @@ import { printable, printableName } from "../../printable.ts";
 import { wrong } from "../../request-json.ts";
 import { searchBounds } from "../../search-bounds.ts";
 import type { Warn } from "../../warnings.ts";
+import { isSearch } from "../hosted-tools.ts";
 import { BUILT_IN } from "./built-in-tools.ts";
 import { calledAs } from "./echo.ts";
 import type { ToolTable } from "./tool-table.ts";
 
 type DecodedTools = Pick<ChatRequest, "tools" | "toolChoice" | "allowedTools" | "webSearch">;
-
-const SEARCHES = /^web_search/;
 
 /**
  * The tools that may be called, and how. Throws a 400 for a choice of a tool that is not there, and where the one tool
@@ -87,10 +86,6 @@ function readAllowed(table: ToolTable, { mode, tools }: JsonObject, warn: Warn):
   if (!maySearch)
     throw wrong("tool_choice.tools", "has no other than tools that this model's provider does not have");
   return { allowed, search: mode === "required" ? "forced" : "needed" };
-}
-
-function isSearch({ type }: JsonObject): boolean {
-  return typeof type === "string" && SEARCHES.test(type);
 }
 
 function allowedNames(table: ToolTable, tools: unknown, warn: Warn): readonly string[] {

@@ -44,6 +44,7 @@ function messagesNotes(model: Model): readonly string[] {
       ? ["While it thinks on request `temperature`, and a `top_p` below 0.95, are left out, with a warning."]
       : []),
     "A `json_schema`, and a tool with `strict`, binds the model; bounds, lengths and patterns in it are told to it in words. `json_object` becomes an instruction, with a warning.",
+    "Names of tools have letters, digits, `_` and `-` alone.",
     "`cache_control` on parts, messages and tools goes up, at most four of them.",
     ...searchNotes(model, ", at most ten times"),
     ...(systemTurns === true

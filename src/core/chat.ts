@@ -220,6 +220,8 @@ export type ChatEvent =
       readonly reason: FinishReason;
       /** The model's own words about a refusal. */
       readonly refusal?: string;
+      /** The stop sequence that the answer ended before, where that is known. */
+      readonly stop?: string;
     };
 
 /** A part at its beginning: what follows as deltas is not in it yet. */

@@ -153,7 +153,8 @@ const SENTENCES = {
     `The arguments of the call of ${quoted(name)} must be a JSON object, written as text`,
   no_call: ({ it, names }, { id }: { readonly id: string }) =>
     `${names.turns} have a result for the ${it} "${printable(id)}", and no call before it has that id: send the assistant's message with it`,
-  tool_name: ({ it }) => `${it} must begin with a letter or an underscore for this model`,
+  tool_name: ({ it }, { pattern }: { readonly pattern: string }) =>
+    `${it} must match ${pattern} for this model`,
 } satisfies Sentences<Names>;
 
 /** The losses of one request, as sentences that name the caller's own fields. */

@@ -39,13 +39,25 @@ describe("an answer of a format without stop sequences", () => {
     fc.assert(
       fc.property(words, stops, fc.array(fc.nat(), { maxLength: 8 }), (whole, asked, places) => {
         const said = only(heard(asked, [start, ...text(0, ...cut(whole, places)), finish("length")]));
-        const found = asked.map((stop) => whole.indexOf(stop)).filter((place) => place !== -1);
-        const end = found.length === 0 ? whole.length : Math.min(...found);
+        const found = asked.flatMap((stop) => {
+          const from = whole.indexOf(stop);
+          return from === -1 ? [] : [{ from, to: from + stop.length }];
+        });
+        const [first] = found.toSorted((a, b) => a.to - b.to || a.from - b.from);
+        const end = first?.from ?? whole.length;
         expect(said?.parts[0]?.text).toBe(whole.slice(0, end));
         expect(said?.finish).toBe(found.length === 0 ? "length" : "stop");
       }),
       RUNS,
     );
+  });
+
+  test("ends before the one that is whole first, and says which, where one stands in another", () => {
+    for (const pieces of [["xabcd"], ["xabc", "d"]]) {
+      const events = heard(["abcd", "bc"], [start, ...text(0, ...pieces), finish("length")]);
+      expect(only(events)?.parts[0]?.text).toBe("xa");
+      expect(events.at(-1)).toEqual({ type: "finish", choice: 0, reason: "stop", stop: "bc" });
+    }
   });
 
   test("says nothing that came behind the stop: no text, no call, no other end", () => {

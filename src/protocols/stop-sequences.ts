@@ -32,7 +32,8 @@ class ChoiceCutter {
   /** The end of the open text, which a stop sequence may begin with. */
   #held = "";
   #isText = false;
-  #hasStopped = false;
+  /** The stop sequence that the answer has ended before. */
+  #stop: string | undefined;
 
   constructor(stops: readonly string[], say: (event: ChatEvent) => void) {
     this.#stops = stops;
@@ -42,9 +43,10 @@ class ChoiceCutter {
   hear(event: Exclude<ChatEvent, { readonly type: "start" }>): void {
     if (event.type === "finish") {
       const { choice } = event;
-      return this.#say(this.#hasStopped ? { type: "finish", choice, reason: "stop" } : event);
+      const stop = this.#stop;
+      return this.#say(stop === undefined ? event : { type: "finish", choice, reason: "stop", stop });
     }
-    if (this.#hasStopped) return;
+    if (this.#stop !== undefined) return;
     if (event.type === "part_start") this.#isText = event.part.type === "text";
     if (!this.#isText) return this.#say(event);
     if (event.type === "delta") return this.#hearText(event);
@@ -57,18 +59,20 @@ class ChoiceCutter {
 
   #hearText(event: Extract<ChatEvent, { readonly type: "delta" }>): void {
     const text = this.#held + event.text;
-    const place = this.#firstStop(text);
-    const end = place ?? text.length - this.#heldLength(text);
+    const stop = this.#firstStop(text);
+    const end = stop === undefined ? text.length - this.#heldLength(text) : text.indexOf(stop);
     this.#held = text.slice(end);
     if (end > 0) this.#say({ ...event, text: text.slice(0, end) });
-    if (place === undefined) return;
-    this.#hasStopped = true;
+    if (stop === undefined) return;
+    this.#stop = stop;
     this.#say({ type: "part_end", choice: event.choice, index: event.index });
   }
 
-  #firstStop(text: string): number | undefined {
-    const places = this.#stops.map((stop) => text.indexOf(stop)).filter((place) => place !== -1);
-    return places.length === 0 ? undefined : Math.min(...places);
+  /** The one that is whole first, as a model would have ended there, and however the text is cut. */
+  #firstStop(text: string): string | undefined {
+    const endOf = (stop: string): number => text.indexOf(stop) + stop.length;
+    const found = this.#stops.filter((stop) => text.includes(stop));
+    return found.toSorted((a, b) => endOf(a) - endOf(b) || b.length - a.length)[0];
   }
 
   /** How much of the text's end some sequence begins with. */

@@ -2,7 +2,7 @@ import type { ChatRequest, ToolDefinition } from "../core/chat.ts";
 import { closedSchema } from "./closed-schema.ts";
 import type { Losses } from "./losses.ts";
 
-// What the formats of OpenAI's have in common where they tell a model its tools.
+// What formats have in common where they tell a model its tools.
 
 /** Tools as a model is told them. */
 export interface ToldTools {
@@ -25,6 +25,13 @@ export function toldTools(chat: ChatRequest, isReference: boolean, losses: Losse
   if (isReference || allowedTools === undefined) return { tools, allowed: allowedTools };
   const here = new Set(allowedTools);
   return { tools: tools.filter(({ name }) => here.has(name)), allowed: undefined };
+}
+
+/** Refuses a tool by whose name the provider would refuse the whole request. */
+export function checkNames(tools: readonly ToolDefinition[], names: RegExp, losses: Losses): void {
+  const refused = tools.find(({ name }) => !names.test(name));
+  if (refused !== undefined)
+    throw losses.refusal({ place: "toolName", at: refused.at, why: "tool_name", pattern: names.source });
 }
 
 /** The schema of a function's parameters, and whether the model is bound to it. */

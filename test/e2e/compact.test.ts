@@ -3,6 +3,8 @@ import OpenAI from "openai";
 import { type Json, type TestGateway, UPSTREAM_KEY } from "../gateway/gateway.ts";
 import { jsonAnswer } from "../upstream/answer.ts";
 import type { UpstreamDouble } from "../upstream/double.ts";
+import { messageAnswer } from "../upstream/messages-bytes.ts";
+import { response } from "../upstream/responses-bytes.ts";
 import { askKept, KEPT_MODELS, startKeptDouble, startKeptGateway } from "./kept-station.ts";
 
 // Conversations of Responses that are made shorter: by the provider where it has a call for that, else by a summary that
@@ -28,6 +30,7 @@ beforeEach(() => says((round) => ({ text: `Answer ${round}.` })));
 
 const sent = (): Json => double.requests.at(-1)!.json();
 const USAGE = { input_tokens: 100, output_tokens: 20, total_tokens: 120 };
+const CUT = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } };
 const USER = { role: "user" as const, content: "Ask 1" };
 const SAID = { role: "assistant" as const, content: "Answer 0." };
 
@@ -98,6 +101,27 @@ describe("a conversation is made shorter", () => {
         text.includes("Answer 0"),
       ]).toEqual([true, true, false]);
     });
+
+  test("never by half a summary: it is an error, and free; a bound on output is no field of it", async () => {
+    for (const model of KEPT_MODELS) {
+      double.handle(({ target }) =>
+        target.endsWith("/responses")
+          ? jsonAnswer(200, { ...response([{ type: "output_text", text: "All th" }], [1, 2]), ...CUT })
+          : messageAnswer({ stopReason: "max_tokens" }),
+      );
+      const before = (await gateway.account()).balance;
+      const asked = await gateway.post("/api/v1/responses/compact", {
+        model,
+        input: [USER, SAID],
+        max_output_tokens: 20,
+      });
+      expect(asked.status).toBe(502);
+      expect(((await asked.json()) as Json).error.message).toContain("summary");
+      expect([sent().max_output_tokens, sent().max_tokens]).not.toContain(20);
+      await gateway.settled();
+      expect((await gateway.account()).balance).toBe(before);
+    }
+  });
 
   test("that is kept, by the name of its last answer", async () => {
     const model = "anthropic/claude-haiku-4.5";

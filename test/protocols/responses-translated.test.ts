@@ -122,6 +122,16 @@ describe("tools", () => {
     ]);
   });
 
+  test("a tool may have a name that every object has: its calls keep it, and it is chosen only where it is there", () => {
+    for (const name of ["constructor", "__proto__", "toString"]) {
+      const { context } = CLAUDE.sent({ input: "Go.", tools: [fn(name)] });
+      const blocks = [{ type: "tool_use", id: "a", name, input: {} }];
+      expect(CLAUDE.plain(claudeMessage({ blocks }), context).output).toMatchObject([{ name, call_id: "a" }]);
+      const [field] = CLAUDE.refusalOf({ input: "Go.", tools, tool_choice: { type: "function", name } });
+      expect(field).toBe("tool_choice.name");
+    }
+  });
+
   test("R9: a custom tool's text comes out of the function that stood for it, however it was cut", () => {
     const tool = { type: "custom", name: "apply_patch" };
     const { up, context } = KIMI.sent({ input: "Mend it.", tools: [tool] });
@@ -203,6 +213,25 @@ describe("turns", () => {
       tool_calls: [{ id: "a" }],
     });
     expect(JSON.stringify(up)).not.toContain("commentary");
+  });
+
+  test("an id of a call that clients do not take is another one, and the model's own again when it comes back", () => {
+    const given = ["functions.Bash:0", "a", "a", "", "x".repeat(90), "sw_1"];
+    const called = given.map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
+    const message = { role: "assistant", content: null, tool_calls: called };
+    const { output: said } = KIMI.plain({
+      ...chunk({}),
+      object: "chat.completion",
+      choices: [{ index: 0, message, finish_reason: "tool_calls" }],
+    });
+    const ids: string[] = said.map(({ call_id: id }: Json) => id);
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    expect(new Set(ids).size).toBe(given.length);
+    const { up } = KIMI.sent({ input: [user(), ...said, ...ids.map((id) => output(id))], tools });
+    const back: string[] = up.messages[1].tool_calls.map(({ id }: Json) => id);
+    expect(up.messages.slice(2).map(({ tool_call_id: id }: Json) => id)).toEqual(back);
+    const [functions, a, , , , marked] = given;
+    expect([back[0], back[1], back[5]]).toEqual([functions, a, marked]);
   });
 
   test("R12: an image in an output reaches the model", () => {

@@ -54,7 +54,10 @@ const Message = Type.Object({
   images: nullable(Type.Array(Type.Object({ type: Type.String(), image_url: LinkSchema }))),
 });
 
-const ToolName = Type.String({ pattern: "^[a-zA-Z0-9_.:-]{1,128}$" });
+/** Names of tools: some vendors take dots and colons, which OpenAI refuses itself. */
+export const TOOL_NAME = "^[a-zA-Z0-9_.:-]{1,128}$";
+
+const ToolName = Type.String({ pattern: TOOL_NAME });
 
 const Tool = Type.Object({
   type: nullable(Type.Enum(["function", "custom"])),

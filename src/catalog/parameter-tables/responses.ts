@@ -125,6 +125,9 @@ export const RESPONSES = {
   previous_response_id: { schema: Type.String(), place: "wire" },
   truncation: { schema: Type.Enum(["auto", "disabled"]) },
   context_management: {},
+  moderation: {},
+  // What runs in the background would be kept at the provider; clients send that it shall not.
+  background: { schema: Type.Literal(false), place: "wire" },
   // The answer repeats it, and is kept with it.
   metadata: {
     schema: Type.Object(

@@ -115,6 +115,7 @@ const CASES: readonly Case[] = [
       ["Zhipu", "sensitive", "content_filter"],
       ["Zhipu", "network_error", "error"],
       ["DeepSeek", "insufficient_system_resource", "error"],
+      ["vLLM", "abort", "error"],
       ["Anthropic", "end_turn", "stop"],
       ["Anthropic", "max_tokens", "length"],
       ["Anthropic", "tool_use", "tool_calls"],

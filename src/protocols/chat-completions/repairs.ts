@@ -305,6 +305,8 @@ const FINISH_WORDS: Readonly<Record<string, string>> = {
   tool_use: "tool_calls",
   network_error: "error",
   insufficient_system_resource: "error",
+  // vLLM and SGLang, of a request that they gave up.
+  abort: "error",
 };
 
 /** A vendor's reason to end in the interface's word; `null` where it gives none. */

@@ -1,6 +1,7 @@
 import type { Changes, Path } from "../changes.ts";
 import { type ChatDialect, REASONING_FIELDS, type ReasoningField } from "../chat-dialect.ts";
 import { createSeenLists, type SeenLists } from "../../core/json/kept.ts";
+import { isJsonObject, objectsIn } from "../../core/json/json-value.ts";
 import { printable } from "../printable.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { MOST_WARNINGS } from "../warnings.ts";
@@ -47,7 +48,9 @@ export function changeMessages(way: Way, thinks: boolean): void {
   // A model that puts out images signs them itself, behind whatever server, and wants that back.
   const keepsSignatures = chat.imageSignatures || model.outputModalities.includes("image");
   const { messages } = request.body;
-  const asTheyAre = unchangedMessages(chat, keepsSignatures, reasoningAlways);
+  // Google's alone sign calls.
+  const keepsCallSignatures = chat.foreignDetails || model.id.startsWith("google/");
+  const asTheyAre = unchangedMessages(chat, [keepsSignatures, reasoningAlways, keepsCallSignatures]);
   const before = changes.count;
   // New ids are those of all messages.
   for (let i = ids.size === 0 ? asTheyAre.count(messages) : 0; i < messages.length; i += 1) {
@@ -56,6 +59,7 @@ export function changeMessages(way: Way, thinks: boolean): void {
     changeMembers(message, at, rules);
     changeIds(message, at, rules);
     if (!keepsSignatures) cutSignatures(message, at, rules);
+    if (!keepsCallSignatures) cutCallSignatures(message, at, rules);
   }
   if (ids.size === 0 && changes.count === before) asTheyAre.add(messages);
   for (const name of rules.left)
@@ -65,9 +69,9 @@ export function changeMessages(way: Way, thinks: boolean): void {
 /** Messages that went up as they were, by all that they are rewritten by. */
 const unchanged = new WeakMap<ChatDialect, SeenLists[]>();
 
-function unchangedMessages(chat: ChatDialect, keepsSignatures: boolean, reasoningAlways: boolean): SeenLists {
-  const ways = unchanged.getOrInsertComputed(chat, () => Array.from({ length: 4 }, createSeenLists));
-  return ways[Number(keepsSignatures) + 2 * Number(reasoningAlways)] as SeenLists;
+function unchangedMessages(chat: ChatDialect, rules: readonly boolean[]): SeenLists {
+  const ways = unchanged.getOrInsertComputed(chat, () => Array.from({ length: 8 }, createSeenLists));
+  return ways[rules.reduce((way, rule) => 2 * way + Number(rule), 0)] as SeenLists;
 }
 
 function usesTools({ body }: ChatRequest): boolean {
@@ -153,6 +157,17 @@ function cutSignatures(message: ChatMessage, at: Path, { chat, changes }: Messag
       if (clean !== header) changes.setStart([...at, name, i, "image_url", "url"], header, clean);
     });
   }
+}
+
+/** What Google's model has signed a call with is nothing that another vendor's can read. */
+function cutCallSignatures(message: ChatMessage, at: Path, { chat, changes, left }: MessageRules): void {
+  if (!keeps(message, "tool_calls", chat)) return;
+  objectsIn(message.tool_calls).forEach(({ extra_content: extra }, i) => {
+    if (!isJsonObject(extra) || extra.google === undefined) return;
+    const isAll = Object.keys(extra).length === 1;
+    changes.remove([...at, "tool_calls", i, "extra_content", ...(isAll ? [] : ["google"])]);
+    left.add("tool_calls[].extra_content.google");
+  });
 }
 
 const SIGNATURE = /;\s*thought_signature=[^;,]*/gi;

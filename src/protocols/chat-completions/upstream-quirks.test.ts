@@ -147,6 +147,19 @@ const messages: readonly Case[] = [
     sent: `{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;thought_signature=x;base64,AAAA"}}]}`,
     got: `{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;thought_signature=x;base64,AAAA"}}]}`,
   },
+  ...(
+    [
+      ["is cut", COMPATIBLE_CHAT, '{"google":{"thought_signature":"c2ln"}}', ""],
+      ["is cut alone", COMPATIBLE_CHAT, '{"a":1.0,"google":{}}', ',"extra_content":{"a":1.0}'],
+      ["stays where nothing is known", OPEN_CHAT, '{"google":{}}', ',"extra_content":{"google":{}}'],
+    ] as const
+  ).map(([what, chat, extra, left]) => ({
+    name: `what Google's model has signed a call with ${what}`,
+    chat,
+    sent: `{"role":"assistant","content":"c","tool_calls":[{"id":"a","extra_content":${extra},"type":"function"}]}`,
+    got: `{"role":"assistant","content":"c","tool_calls":[{"id":"a"${left},"type":"function"}]}`,
+    ...(chat === OPEN_CHAT ? {} : { warns: ["tool_calls[].extra_content.google"] }),
+  })),
   {
     name: "nothing is missing where the model wants no reasoning of old",
     chat: keepsContent,

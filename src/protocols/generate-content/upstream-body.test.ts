@@ -3,8 +3,10 @@ import { joinBytes } from "../../core/bytes/bytes.ts";
 import { wireRequest } from "../../../test/protocols/wire-request.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Model } from "../../core/model.ts";
+import { sealCarrier } from "../carrier.ts";
 import type { RelayTarget } from "../protocol.ts";
 import { readRequest } from "./request.ts";
+import { NO_SIGNATURE, writeSignature } from "./signatures.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
 const MODEL = {
@@ -124,5 +126,40 @@ describe("fields", () => {
     const body = '{"contents":[{"parts":[{"hologram_data":{}}]}]}';
     expect(() => rewrite(body)).toThrow("contents[0].parts[0].hologram_data is not a field of a part");
     expect(rewrite(body, { unknownFields: "pass" }).text).toBe(body);
+  });
+});
+
+describe("what another vendor's model has signed, and a client kept,", () => {
+  const seal = sealCarrier(
+    { kind: "thinking", issuer: "anthropic", text: "Hm.", signature: "c2ln" },
+    undefined,
+  );
+  const carried = writeSignature([seal]);
+  const [call, own] = [{ functionCall: { name: "f" } }, { thoughtSignature: "b3du" }];
+  const sent = (...parts: object[]) => {
+    const { text, warnings } = rewrite(JSON.stringify({ contents: [{ role: "model", parts }] }));
+    return { parts: JSON.parse(text).contents[0].parts, warnings };
+  };
+  const none = { thoughtSignature: NO_SIGNATURE };
+
+  test("is left out, and the first call of its turn says that it has no signature", () => {
+    const warning = (at: number) =>
+      `contents[0].parts[${at}]: thinking that another vendor's model has signed was left out`;
+    expect(sent({ text: "a", thoughtSignature: carried }, call, call)).toEqual({
+      parts: [{ text: "a" }, { ...call, ...none }, call],
+      warnings: [warning(0)],
+    });
+    expect(sent({ ...call, thoughtSignature: carried }, call)).toEqual({
+      parts: [{ ...call, ...none }, call],
+      warnings: [warning(0)],
+    });
+  });
+
+  test("is another turn's: calls of Google's own keep what they have, or have not", () => {
+    for (const parts of [
+      [{ ...call, ...own }, call],
+      [call, { text: "a", ...own }],
+    ])
+      expect(sent(...parts)).toEqual({ parts, warnings: [] });
   });
 });

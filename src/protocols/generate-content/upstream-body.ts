@@ -49,16 +49,21 @@ function spelled(fields: JsonObject, field: string): string {
 /** What another vendor's model signed, and a client kept for us, is nothing that this provider can read. */
 function leaveForeignSignatures({ body, json }: GenerateContentRequest, changes: Changes): void {
   for (const [i, { parts = [] }] of body.contents.entries()) {
+    const pathOf = (j: number) => pathIn(json.value, ["contents", i, "parts", j, "thoughtSignature"]);
+    const firstCall = parts.findIndex(({ functionCall }) => functionCall !== undefined);
+    let isOthers = false;
     for (const [j, { thoughtSignature, functionCall }] of parts.entries()) {
       if (thoughtSignature === undefined || !isCarriedSignature(thoughtSignature)) continue;
-      const path = pathIn(json.value, ["contents", i, "parts", j, "thoughtSignature"]);
-      // A call wants a signature; this one says that it has none.
-      if (functionCall === undefined) changes.remove(path);
-      else changes.set(path, NO_SIGNATURE);
+      isOthers = true;
+      if (functionCall === undefined) changes.remove(pathOf(j));
+      else changes.set(pathOf(j), NO_SIGNATURE);
       changes.warn(
         `contents[${i}].parts[${j}]: thinking that another vendor's model has signed was left out`,
       );
     }
+    // The first call of a turn wants a signature; this one says that it has none.
+    if (isOthers && firstCall !== -1 && parts[firstCall]?.thoughtSignature === undefined)
+      changes.set(pathOf(firstCall), NO_SIGNATURE);
   }
 }
 

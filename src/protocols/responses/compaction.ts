@@ -19,6 +19,13 @@ const FORMAT: AnswerFormat = {
   },
 };
 
+/** The request without a bound on output, which is no field of it: a summary that is cut off is of no use. */
+function unbounded({ body, demand, ...rest }: ResponsesRequest): ResponsesRequest {
+  const { max_output_tokens: _field, ...asked } = body;
+  const { maxOutputTokens: _bound, ...whole } = demand;
+  return { ...rest, body: asked, demand: whole };
+}
+
 /**
  * A conversation made shorter by the provider: https://platform.openai.com/docs/api-reference/responses/compact. It is
  * never streamed.
@@ -26,7 +33,7 @@ const FORMAT: AnswerFormat = {
 export const compaction: RelayProtocol = {
   ...responses,
   upstreamPath: () => "/responses/compact",
-  readRequest: readConversation,
+  readRequest: (wire) => unbounded(readConversation(wire)),
   // A request only ever comes back to the protocol that read it.
   upstreamBody: (request, target) => compactBody(request as ResponsesRequest, target),
   readAnswer: (received, context) => readWholeAnswer(FORMAT, received, context),

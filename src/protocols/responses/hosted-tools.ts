@@ -18,8 +18,8 @@ const SEARCHES = /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/;
 const MOST_SEARCHES = 10;
 
 /** Whether a tool is a search of the web, in one of its versions. */
-export function isSearch({ type }: Pick<ResponsesTool, "type">): boolean {
-  return SEARCHES.test(type);
+export function isSearch({ type }: { readonly type?: unknown }): boolean {
+  return typeof type === "string" && SEARCHES.test(type);
 }
 
 /** Whether a tool runs at the provider, which charges for it. A search among tools costs nothing but their tokens. */

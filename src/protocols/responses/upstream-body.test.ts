@@ -28,6 +28,27 @@ const upstream = (fields: object, target = TARGET) => {
 };
 const sentFor = (input: readonly object[]) => upstream({ input }).sent.input;
 
+test("what OpenAI alone has of the format goes up to it, and is left out for others by name", () => {
+  const fields = {
+    input: "hi",
+    moderation: { model: "omni-moderation-latest" },
+    context_management: [{ type: "compaction", compact_threshold: 1_000 }],
+    background: false,
+  };
+  const { background: _default, ...kept } = fields;
+  const { sent, warnings } = upstream(fields, openAi);
+  expect(sent).toMatchObject(kept);
+  expect([sent.background, warnings]).toEqual([undefined, []]);
+  for (const other of [{ functionsOnly: true } as const, { native: false }]) {
+    const left = upstream(fields, { ...TARGET, ...other });
+    expect(Object.keys(left.sent)).not.toContain("moderation");
+    expect(left.warnings).toEqual([
+      "context_management was left out: the provider of v/m does not take it",
+      "moderation was left out: the provider of v/m does not take it",
+    ]);
+  }
+});
+
 test("a summary that another model wrote here goes up in words", () => {
   const message = {
     type: "message",

@@ -26,6 +26,9 @@ const SEALED_REASONING = "reasoning.encrypted_content";
 const ITEM_IDS = /^[a-z]{2,4}_[A-Za-z0-9_-]{1,60}$/;
 const FOREIGN_IDS = /^(call|item|fco|at)_/;
 
+/** What only servers have that know all of the format; others may refuse the whole request for it. */
+const OPENAI_ONLY = ["context_management", "moderation"];
+
 /** Members of a request that its answer repeats, and that the provider is not sent as they are. */
 const ECHOED = [
   "store",
@@ -58,7 +61,14 @@ export function upstreamBody(
   // Servers of open weights seal nothing, and some refuse to be asked for it.
   if (target.native && !include.includes(SEALED_REASONING))
     changes.set(["include"], [...include, SEALED_REASONING]);
-  for (const name of ["metadata", "client_metadata", "previous_response_id"]) changes.remove([name]);
+  for (const name of ["metadata", "client_metadata", "previous_response_id", "background"])
+    changes.remove([name]);
+  if (!takesAllTools(target) && target.unknownFields === "remove")
+    for (const field of OPENAI_ONLY)
+      if (rest.delete(field)) {
+        changes.remove([field]);
+        changes.warn({ field, why: "not_at_provider" });
+      }
   for (const name of ["prompt_cache_key", "user", "safety_identifier"] as const)
     if (body[name] !== undefined) changes.set([name], ownName(carrier, body[name]));
   if (body.service_tier !== undefined && body.service_tier !== "auto" && body.service_tier !== "default") {
@@ -193,7 +203,7 @@ function leaveUnserved({ body }: ResponsesRequest, { model }: RelayTarget, chang
   if (first === undefined) return;
   // A search has several names.
   const isLeft = (type: unknown): boolean =>
-    unserved.some(({ tool }) => tool.type === type || (isSearch(tool) && isSearch({ type: String(type) })));
+    unserved.some(({ tool }) => tool.type === type || (isSearch(tool) && isSearch({ type })));
   const served = tools.filter((tool) => isServed(tool, model));
   const isAlone = served.length === 0 && !bringsTools(input);
   if (isAlone || (isJsonObject(choice) && isLeft(choice.type)))

@@ -183,7 +183,7 @@ export const CALLERS: Readonly<Record<Format, Caller>> = {
     form: { text: { format: { type: "json_schema", name: "n", strict: true, schema: SCHEMA } } },
     tools: { tools: [{ type: "function", name: "f", parameters: SCHEMA, strict: true }] },
     nameless: { body: { tools: [{ type: "function", description: "x" }] }, field: "tools[0].name" },
-    search: { body: { tools: [{ type: "web_search" }] }, field: "web_search" },
+    search: { body: { tools: [{ type: "web_search" }] }, field: "tools[0] (web_search)" },
     hosted: { body: { tools: [{ type: "code_interpreter" }] }, field: "tools[0].type" },
     media: {
       image: {

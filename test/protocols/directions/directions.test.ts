@@ -35,6 +35,11 @@ describe.each(PAIRS)("from %s to %s", (from, to) => {
     expect(way.refusalOf(caller.ask(caller.nameless.body))[0]).toBe(caller.nameless.field);
   });
 
+  test("a name that the provider does not take is refused where it stands", () => {
+    const tools = JSON.parse(JSON.stringify(caller.tools).replace('"name":"f"', '"name":"a b"'));
+    expect(way.refusalOf(caller.ask(tools))[0]).toBe(caller.nameless.field);
+  });
+
   const { stop, choices } = caller;
   if (stop === undefined)
     test("stop sequences are no field of the caller's format", () => {
@@ -47,6 +52,8 @@ describe.each(PAIRS)("from %s to %s", (from, to) => {
       expect(target.stopIn(up)).toEqual(isHere ? undefined : ["END"]);
       const answer = way.plain(target.answer({ text: "One END two." }), context);
       expect(caller.textIn(answer)).toBe(isHere ? "One " : "One END two.");
+      if (from === "messages" && isHere)
+        expect(answer).toMatchObject({ stop_reason: "stop_sequence", stop_sequence: "END" });
     });
 
   if (choices !== undefined)

@@ -41,7 +41,7 @@ const LEAST_OUTPUT = 16;
 const HASHED = ["prompt_cache_key", "user", "safety_identifier"];
 
 /** Members that are not in the reference, and those that are ours to answer. */
-const LEFT_OUT = ["moderation", "provider"];
+const LEFT_OUT = ["provider"];
 const SILENTLY_LEFT_OUT = ["metadata", "client_metadata", "previous_response_id"];
 
 /** What upstream must get for a request: with `seed` in a spelling of its own and with a field that nobody knows. */

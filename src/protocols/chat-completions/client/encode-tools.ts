@@ -1,21 +1,25 @@
+import { TOOL_NAME } from "../../../catalog/parameter-tables/chat-completions.ts";
 import type { ChatRequest, ToolChoice, ToolDefinition } from "../../../core/chat.ts";
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import { makeOnce } from "../../../core/json/kept.ts";
 import { customNames } from "../../custom-tools.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
-import { schemaOf, toldTools } from "../../told-tools.ts";
+import { checkNames, schemaOf, toldTools } from "../../told-tools.ts";
 
 /** `tools` and what is said of them, where there are any. */
 export function encodeTools(chat: ChatRequest, target: RelayTarget, losses: Losses): JsonObject {
   const { tools, allowed } = toldTools(chat, target.native, losses);
   if (tools.length === 0) return {};
+  checkNames(tools, NAMES, losses);
   return present({
     tools: encodeList(tools),
     tool_choice: encodeChoice(tools, chat.toolChoice, allowed),
     parallel_tool_calls: chat.parallelToolCalls,
   });
 }
+
+const NAMES = new RegExp(TOOL_NAME);
 
 const encodeTool = makeOnce(writeTool);
 const encodeList = makeOnce((tools: readonly ToolDefinition[]): readonly JsonObject[] =>

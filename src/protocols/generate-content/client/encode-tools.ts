@@ -1,9 +1,10 @@
 import type { ChatRequest, ToolChoice, WebSearch } from "../../../core/chat.ts";
 import type { JsonObject } from "../../../core/json/json-value.ts";
 import type { Losses } from "../../losses.ts";
+import { checkNames } from "../../told-tools.ts";
 
 /** Names of functions that the format takes: https://ai.google.dev/api/caching#FunctionDeclaration */
-const NAME = /^[a-zA-Z_][\w.:-]{0,127}$/;
+const NAMES = /^[a-zA-Z_][\w.:-]{0,127}$/;
 
 const MODES = { none: "NONE", auto: "AUTO", required: "ANY", tool: "ANY" } as const;
 
@@ -14,9 +15,7 @@ export function encodeTools(chat: ChatRequest, losses: Losses): JsonObject {
   const { tools, toolChoice, webSearch } = chat;
   if (webSearch !== undefined) return { tools: [encodeSearch(webSearch, losses)] };
   if (tools.length === 0) return {};
-  const unsayable = tools.find(({ name }) => !NAME.test(name));
-  if (unsayable !== undefined)
-    throw losses.refusal({ place: "toolName", at: unsayable.at, why: "tool_name" });
+  checkNames(tools, NAMES, losses);
   if (tools.some(({ strict }) => strict === true)) losses.note({ place: "strict", why: "no_switch" });
   if (tools.some(({ cache }) => cache !== undefined)) losses.note({ place: "cache", why: "caches_itself" });
   if (chat.parallelToolCalls === false) losses.note({ place: "parallelToolCalls", why: "not_single" });

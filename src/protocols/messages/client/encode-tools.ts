@@ -2,6 +2,7 @@ import type { ChatRequest, ToolChoice, ToolDefinition, WebSearch } from "../../.
 import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import { createMadeOnce } from "../../../core/json/kept.ts";
 import type { Losses } from "../../losses.ts";
+import { checkNames } from "../../told-tools.ts";
 import { DEFAULT_MAX_USES } from "../tools.ts";
 import { strictSchema } from "./strict-schema.ts";
 
@@ -9,6 +10,7 @@ import { strictSchema } from "./strict-schema.ts";
 export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses): JsonObject {
   const { tools, webSearch } = chat;
   if (tools.length === 0 && webSearch === undefined) return {};
+  checkNames(tools, NAMES, losses);
   const lost = new Set(tools.flatMap(lostKeywords));
   if (lost.size > 0) losses.note({ place: "strict", why: "told_in_words", keywords: [...lost] });
   const own = encodeList(tools);
@@ -17,6 +19,9 @@ export function encodeTools(chat: ChatRequest, thinks: boolean, losses: Losses):
     tool_choice: encodeChoice(chat, thinks, losses),
   };
 }
+
+/** Source: `name` of a tool, https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use */
+const NAMES = /^[a-zA-Z0-9_-]{1,128}$/;
 
 /** What the provider calls its search, and wants it called. */
 const SEARCH = "web_search";

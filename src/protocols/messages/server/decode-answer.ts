@@ -6,7 +6,7 @@ import type { Warn } from "../../warnings.ts";
 import type { ContentBlock } from "../schema.ts";
 import { decodeBlock } from "./decode-blocks.ts";
 import type { ExactInputs } from "./exact-inputs.ts";
-import { ownId } from "./wire-ids.ts";
+import { ownId } from "../../wire-ids.ts";
 
 /** What blocks of earlier answers are read with. */
 export interface AnswerReading {

@@ -9,7 +9,7 @@ import type { ContentBlock, MessagesInput } from "../schema.ts";
 import { type AnswerReading, decodeAnswer } from "./decode-answer.ts";
 import { cacheOf, decodeBlock, decodeContent } from "./decode-blocks.ts";
 import { openExactInputs } from "./exact-inputs.ts";
-import { ownId } from "./wire-ids.ts";
+import { ownId } from "../../wire-ids.ts";
 
 type Message = MessagesInput["messages"][number];
 

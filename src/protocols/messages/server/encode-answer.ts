@@ -11,10 +11,10 @@ export function answerId(providerId: string | undefined, { requestId }: AnswerCo
 }
 
 /** What is said of the end of an answer, plain and streamed alike. */
-export function stopMembers({ reason, details }: Stop): JsonObject {
+export function stopMembers({ reason, details, sequence }: Stop): JsonObject {
   return {
     stop_reason: reason,
-    stop_sequence: null,
+    stop_sequence: sequence ?? null,
     ...(details === undefined ? {} : { stop_details: details }),
   };
 }

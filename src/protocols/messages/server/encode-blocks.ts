@@ -1,10 +1,10 @@
-import type { BegunPart, ChatEvent, FinishReason } from "../../../core/chat.ts";
+import type { BegunPart, ChatEvent } from "../../../core/chat.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../core/json/json-value.ts";
 import { type Carried, sealCarrier } from "../../carrier.ts";
 import { parseExact } from "../../exact-json.ts";
 import type { AnswerContext } from "../../protocol.ts";
-import { wireId } from "./wire-ids.ts";
+import { wireId } from "../../wire-ids.ts";
 
 /** The kinds of pieces of blocks, by the member that has the text. */
 export const DELTAS = {
@@ -38,6 +38,8 @@ interface OpenPart {
 export interface Stop {
   readonly reason: string;
   readonly details?: JsonObject;
+  /** The sequence that it ended before. */
+  readonly sequence?: string;
 }
 
 const BROKEN_OFF = "The model broke off its answer with an error of its own.";
@@ -72,7 +74,7 @@ class Writer implements BlockWriter {
   #calls = 0;
   #hasRefused = false;
   #lacksInput = false;
-  #finish: { readonly reason: FinishReason; readonly refusal?: string } | undefined;
+  #finish: Omit<Extract<ChatEvent, { readonly type: "finish" }>, "type"> | undefined;
 
   constructor(sink: BlockSink, context: AnswerContext) {
     this.#sink = sink;
@@ -104,7 +106,7 @@ class Writer implements BlockWriter {
   }
 
   stop(): Stop {
-    const { reason = "error", refusal = "" } = this.#finish ?? {};
+    const { reason = "error", refusal = "", stop: sequence } = this.#finish ?? {};
     if (reason === "error") throw new GatewayError("upstream_error", BROKEN_OFF);
     const details =
       refusal === "" ? {} : { details: { type: "refusal", category: null, explanation: refusal } };
@@ -114,7 +116,8 @@ class Writer implements BlockWriter {
     if (this.#lacksInput) throw new GatewayError("upstream_error", NO_INPUT);
     // An answer that calls tools ends for them, whatever word its model has for a good end.
     if (this.#calls > 0) return { reason: "tool_use" };
-    return this.#hasRefused ? { reason: "refusal" } : { reason: "end_turn" };
+    if (this.#hasRefused) return { reason: "refusal" };
+    return sequence === undefined ? { reason: "end_turn" } : { reason: "stop_sequence", sequence };
   }
 
   #add(part: OpenPart, text: string): void {

@@ -8,8 +8,10 @@ import type { Model } from "../../../core/model.ts";
 /** What goes up beside the conversation and what every request has. */
 function fields(more: Partial<ChatRequest>, facts?: Partial<Model>) {
   const { up, warnings } = sentToResponses(chatOf([turn("user", "Go.")], more), facts);
-  const { input: _input, model: _model, stream: _stream, store, include, ...rest } = up;
+  const { input: _input, model: _model, stream: _stream, store, include, stream_options, ...rest } = up;
   expect([store, include]).toEqual([false, ["reasoning.encrypted_content"]]);
+  // No caller of another format is given the padding.
+  expect(stream_options).toEqual({ include_obfuscation: false });
   return { rest, warnings };
 }
 

@@ -6,6 +6,7 @@ import { namesJson, ONE_JSON_OBJECT } from "../../json-words.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
 import type { ClientLimits } from "../../translate.ts";
+import { takesAllTools } from "../target.ts";
 import { encodeThinking } from "./encode-thinking.ts";
 import { encodeTools } from "./encode-tools.ts";
 import { encodeTurns } from "./encode-turns.ts";
@@ -44,6 +45,8 @@ export function encodeRequest(chat: ChatRequest, target: RelayTarget, losses: Lo
     ),
     top_logprobs: chat.logprobs?.top || undefined,
     include: chat.logprobs && ["message.output_text.logprobs"],
+    // Padding that no caller of another format is given. A plain answer has none, and is asked without.
+    stream_options: takesAllTools(target) ? { include_obfuscation: false } : undefined,
     prompt_cache_key: chat.cacheKey,
     safety_identifier: user === "" ? undefined : user,
   });

@@ -4,7 +4,7 @@ import { makeOnce } from "../../../core/json/kept.ts";
 import { customNames } from "../../custom-tools.ts";
 import type { Losses } from "../../losses.ts";
 import type { RelayTarget } from "../../protocol.ts";
-import { schemaOf, toldTools } from "../../told-tools.ts";
+import { checkNames, schemaOf, toldTools } from "../../told-tools.ts";
 
 /** `tools` and what is said of them, where there are any. */
 export function encodeTools(
@@ -15,6 +15,7 @@ export function encodeTools(
   const { tools: called, allowed } = toldTools(chat, model.id.startsWith("openai/"), losses);
   const { webSearch } = chat;
   if (called.length === 0 && webSearch === undefined) return {};
+  checkNames(called, NAMES, losses);
   const functions = encodeList(called);
   return present({
     tools: webSearch === undefined ? functions : [...functions, encodeSearch(webSearch)],
@@ -24,6 +25,9 @@ export function encodeTools(
     max_tool_calls: webSearch?.mostUses,
   });
 }
+
+/** Source: `name` of a function, https://platform.openai.com/docs/api-reference/responses/create */
+const NAMES = /^[a-zA-Z0-9_-]{1,128}$/;
 
 const SEARCH = "web_search";
 

@@ -1,9 +1,10 @@
-import { isJsonObject, type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { isJsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import type { ServerEnd } from "../../translate.ts";
 import { compaction } from "../compaction.ts";
 import { itemType, listedItem } from "../kept.ts";
 import type { ResponsesRequest } from "../request.ts";
-import { decodeRequest } from "./decode-request.ts";
+import { decodeRequest, itemsIn } from "./decode-request.ts";
 import { encodeAnswer } from "./encode-answer.ts";
 import { openEncoder } from "./encode-events.ts";
 import { mintId } from "./ids.ts";
@@ -23,7 +24,10 @@ export const compactionServer: ServerEnd = {
     return { ...decoded, echo: { ...decoded.echo, users } };
   },
   encodeAnswer(events, metered, context) {
-    const { output, created_at, usage } = encodeAnswer(events, metered, context);
+    const { status, output, created_at, usage } = encodeAnswer(events, metered, context);
+    // The answer has no place for how it ended: half a summary would pass for the whole conversation.
+    if (status !== "completed")
+      throw new GatewayError("upstream_error", "The model did not write its summary to the end.");
     const users = objectsIn(isJsonObject(context.echo) ? context.echo.users : undefined);
     const id = mintId("resp", context.requestId);
     const told = users.map((item, place) => listedItem(item, place, id));
@@ -31,8 +35,3 @@ export const compactionServer: ServerEnd = {
   },
   openEncoder,
 };
-
-function itemsIn(input: unknown): readonly JsonObject[] {
-  if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
-  return objectsIn(input);
-}

@@ -5,6 +5,7 @@ import { readArguments } from "../../call-input.ts";
 import { markedResult } from "../../call-results.ts";
 import type { EmbeddedJson } from "../../embedded-json.ts";
 import { wrong } from "../../request-json.ts";
+import { ownId } from "../../wire-ids.ts";
 import { decodeContent, markOf } from "./decode-parts.ts";
 import type { ToolTable } from "./tool-table.ts";
 
@@ -44,7 +45,8 @@ export function isOutput({ type }: JsonObject): boolean {
 
 /** The id by which an output names its call; a local shell's has it as its own. */
 export function calledId({ type, call_id: callId, id }: JsonObject): string | undefined {
-  return filledText(callId) ?? (type === "local_shell_call_output" ? filledText(id) : undefined);
+  const called = filledText(callId) ?? (type === "local_shell_call_output" ? filledText(id) : undefined);
+  return called && ownId(called);
 }
 
 /** Calls that come again, and how many values their arguments have. */
@@ -71,7 +73,7 @@ function readCall(item: JsonObject, path: string, reading: CallReading): ToolCal
   if (item.async === true) throw wrong(`${path}.async`, "must not be set: this model waits for its calls");
   if (isJsonObject(item.caller) && item.caller.type !== "direct")
     throw wrong(`${path}.caller`, "must be direct: this model's provider runs no programs");
-  const call = { type: "tool_call", id } as const;
+  const call = { type: "tool_call", id: ownId(id) } as const;
   switch (item.type) {
     case "function_call":
       return {

@@ -117,6 +117,19 @@ describe("tools", () => {
     expect(alone("none")).toBeUndefined();
   });
 
+  test("a search is asked for only where it may be called, and is meant where nothing else may", () => {
+    const tools = [fn("f"), { type: "web_search" }, { type: "mcp" }];
+    const [f, search, mcp] = [{ type: "function", name: "f" }, { type: "web_search" }, { type: "mcp" }];
+    const choice = (mode: string, ...chosen: Json[]) => ({ type: "allowed_tools", mode, tools: chosen });
+    const searchOf = (tool_choice: Json) => decode({ tools, tool_choice }).chat.webSearch;
+    expect(searchOf(choice("auto", f))).toBeUndefined();
+    expect(searchOf(choice("required", f, search))).toEqual({});
+    expect(searchOf(choice("auto", search))).toEqual({ needed: true });
+    expect(searchOf(choice("required", search))).toEqual({ forced: true });
+    for (const mode of ["auto", "required"])
+      expect(refusal({ tools, tool_choice: choice(mode, mcp) }).param).toBe("tool_choice.tools");
+  });
+
   test("choices name tools as the model is told them", () => {
     const tools = [fn("f"), server("a", fn("g")), { type: "shell" }];
     const choice = (tool_choice: Json) => decode({ tools, tool_choice }).chat;

@@ -68,7 +68,7 @@ export function decodeRequest({
   const echo: Echo = { asked: echoOf(sent), calls: table.calls, compacts };
   return {
     chat: compacts ? askForSummary(chat) : chat,
-    names: namesIn(body),
+    names: namesIn(body, table.webSearch?.called),
     // No field hides thinking: it is hidden where no summary is asked for.
     unsaid: ["hidden"],
     stream,
@@ -84,7 +84,8 @@ function readLogprobs({ top_logprobs: top, include }: Readonly<JsonObject>): Cha
   return others > 0 || isNamed ? { top: others } : undefined;
 }
 
-function itemsIn(input: unknown): readonly JsonObject[] {
+/** The items of an input, which may be a text. */
+export function itemsIn(input: unknown): readonly JsonObject[] {
   if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
   return objectsIn(input);
 }

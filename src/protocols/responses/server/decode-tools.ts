@@ -10,12 +10,12 @@ import { printable, printableName } from "../../printable.ts";
 import { wrong } from "../../request-json.ts";
 import { searchBounds } from "../../search-bounds.ts";
 import type { Warn } from "../../warnings.ts";
+import { isSearch } from "../hosted-tools.ts";
 import { BUILT_IN } from "./built-in-tools.ts";
+import { calledAs } from "./echo.ts";
 import type { ToolTable } from "./tool-table.ts";
 
 type DecodedTools = Pick<ChatRequest, "tools" | "toolChoice" | "allowedTools" | "webSearch">;
-
-const SEARCHES = /^web_search/;
 
 /**
  * The tools that may be called, and how. Throws a 400 for a choice of a tool that is not there, and where the one tool
@@ -29,7 +29,7 @@ export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): Deco
       `${only.path}.type`,
       `must not be ${printable(only.type)} alone: this model's provider has no such tool`,
     );
-  const { toolChoice, allowed, mustSearch } = readChoice(table, choice, warn);
+  const { toolChoice, allowed, search } = readChoice(table, choice, warn);
   if (tools.length === 0 && toolChoice?.type === "required" && webSearch === undefined)
     throw wrong("tool_choice", "must be auto or none where there are no tools");
   return {
@@ -39,9 +39,12 @@ export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): Deco
       toolChoice: tools.length === 0 ? undefined : toolChoice,
       allowedTools: allowed,
       webSearch:
-        webSearch === undefined || toolChoice?.type === "none"
+        webSearch === undefined || toolChoice?.type === "none" || search === "excluded"
           ? undefined
-          : searchOf(webSearch, mustSearch ?? (tools.length === 0 && toolChoice?.type === "required")),
+          : searchOf(
+              webSearch.tool,
+              tools.length === 0 && toolChoice?.type === "required" ? "forced" : search,
+            ),
     }),
   };
 }
@@ -49,8 +52,8 @@ export function decodeTools(table: ToolTable, choice: unknown, warn: Warn): Deco
 interface ReadChoice {
   readonly toolChoice?: ToolChoice;
   readonly allowed?: readonly string[];
-  /** The search of the web is what is chosen. */
-  readonly mustSearch?: true;
+  /** The search of the web must be made, or is all that may be called, or may not be made. */
+  readonly search?: "forced" | "needed" | "excluded";
 }
 
 function readChoice(table: ToolTable, choice: unknown, warn: Warn): ReadChoice {
@@ -62,10 +65,9 @@ function readChoice(table: ToolTable, choice: unknown, warn: Warn): ReadChoice {
   if (type === "auto" || type === "none" || type === "required") return { toolChoice: { type } };
   if (type === "allowed_tools") {
     if (mode !== "auto" && mode !== "required") throw wrong("tool_choice.mode", "must be auto or required");
-    return { toolChoice: { type: mode }, allowed: allowedNames(table, choice, warn) };
+    return { toolChoice: { type: mode }, ...readAllowed(table, choice, warn) };
   }
-  if (typeof type === "string" && SEARCHES.test(type) && table.webSearch !== undefined)
-    return { mustSearch: true };
+  if (isSearch(choice) && table.webSearch !== undefined) return { search: "forced" };
   const name = calledName(table, choice);
   if (name !== undefined) return { toolChoice: { type: "tool", name } };
   if (type === "function" || type === "custom")
@@ -76,7 +78,17 @@ function readChoice(table: ToolTable, choice: unknown, warn: Warn): ReadChoice {
   );
 }
 
-function allowedNames(table: ToolTable, { tools }: JsonObject, warn: Warn): readonly string[] {
+/** The tools that may be called. Throws a 400 where none of them is there. */
+function readAllowed(table: ToolTable, { mode, tools }: JsonObject, warn: Warn): ReadChoice {
+  const allowed = allowedNames(table, tools, warn);
+  const maySearch = table.webSearch !== undefined && objectsIn(tools).some(isSearch);
+  if (allowed.length > 0) return maySearch ? { allowed } : { allowed, search: "excluded" };
+  if (!maySearch)
+    throw wrong("tool_choice.tools", "has no other than tools that this model's provider does not have");
+  return { allowed, search: mode === "required" ? "forced" : "needed" };
+}
+
+function allowedNames(table: ToolTable, tools: unknown, warn: Warn): readonly string[] {
   const path = "tool_choice.tools";
   if (!Array.isArray(tools) || tools.length === 0) throw wrong(path, "must be a list of tools");
   const names = objectsIn(tools).flatMap((tool, i) => {
@@ -84,8 +96,7 @@ function allowedNames(table: ToolTable, { tools }: JsonObject, warn: Warn): read
     if (name !== undefined) return [name];
     if (tool.type === "function" || tool.type === "custom")
       throw wrong(`${path}[${i}].name`, "must be the name of one of tools");
-    if (typeof tool.type !== "string" || !SEARCHES.test(tool.type))
-      warn(`${path}[${i}] was left out: this model's provider has no such tool`);
+    if (!isSearch(tool)) warn(`${path}[${i}] was left out: this model's provider has no such tool`);
     return [];
   });
   return [...new Set(names)];
@@ -103,13 +114,17 @@ function calledName(table: ToolTable, chosen: JsonObject): string | undefined {
   const namespace = filledText(chosen.namespace);
   if (table.has(name, namespace)) return table.told(name, namespace);
   // A tool of a namespace may be chosen by the name that only it has.
-  return namespace === undefined && table.calls[name] !== undefined ? name : undefined;
+  return namespace === undefined && calledAs(table, name) !== undefined ? name : undefined;
 }
 
-function searchOf({ filters, search_context_size, user_location }: JsonObject, isForced: boolean): WebSearch {
+function searchOf(
+  { filters, search_context_size, user_location }: JsonObject,
+  how: "forced" | "needed" | undefined,
+): WebSearch {
   const { allowed_domains: allowed, blocked_domains: blocked } = isJsonObject(filters) ? filters : {};
   return {
     ...searchBounds({ allowed, blocked, near: user_location }),
-    ...present({ contextSize: filledText(search_context_size), forced: isForced || undefined }),
+    ...present({ contextSize: filledText(search_context_size) }),
+    ...(how === undefined ? {} : { [how]: true as const }),
   };
 }

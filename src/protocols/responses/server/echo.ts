@@ -23,6 +23,11 @@ export interface Echo {
   readonly compacts: boolean;
 }
 
+/** How the caller's tool is called that the model knows by this name, which may be one that every object has. */
+export function calledAs({ calls }: Pick<Echo, "calls">, name: string): CalledAs | undefined {
+  return Object.hasOwn(calls, name) ? calls[name] : undefined;
+}
+
 /** The members of a body that the response object repeats, as clients that parse strictly want them. */
 export function echoOf(body: Readonly<JsonObject>): JsonObject {
   const { text, reasoning, tools } = body;

@@ -4,8 +4,9 @@ import { type Carried, sealCarrier } from "../../carrier.ts";
 import { writeLogprobs } from "../../logprobs.ts";
 import { parseExact } from "../../exact-json.ts";
 import type { AnswerContext } from "../../protocol.ts";
-import { type BuiltInCall, type CalledAs, type Echo, readEcho } from "./echo.ts";
+import { type BuiltInCall, type CalledAs, calledAs, type Echo, readEcho } from "./echo.ts";
 import { type IdPrefix, mintId } from "./ids.ts";
+import { wireId } from "../../wire-ids.ts";
 import type { ItemSink } from "./item-sink.ts";
 import {
   type CallItem,
@@ -20,12 +21,17 @@ import {
   reasoningItem,
 } from "./open-items.ts";
 
+/** Of an id of a call: more are refused by OpenAI, where a client may go on. */
+const MOST_CHARACTERS = 64;
+
 /** The part of the answer that is open. */
 interface OpenPart {
   readonly begun: BegunPart;
   readonly index: number;
   text: string;
   signature?: string;
+  /** What clients know a call by. */
+  readonly callId: string;
   /** A call's first input, which waits for a signature that belongs before it; absent once it is said. */
   held: string | undefined;
 }
@@ -80,6 +86,8 @@ class Items implements ItemWriter {
   #textBase = 0;
   readonly #spans = new Map<number, TextSpan>();
   #summary = "";
+  /** Those of the calls so far. */
+  readonly #callIds = new Set<string>();
 
   constructor(context: AnswerContext, sink: ItemSink) {
     this.#context = context;
@@ -94,7 +102,7 @@ class Items implements ItemWriter {
     const part = this.#part;
     switch (event.type) {
       case "part_start":
-        this.#part = { begun: event.part, index: event.index, text: "", held: "" };
+        this.#part = { ...this.#begun(event.part), index: event.index };
         break;
       case "delta":
         if (part !== undefined && event.text !== "") this.#add(part, event.text);
@@ -124,6 +132,20 @@ class Items implements ItemWriter {
     return this.#open === undefined ? this.items : [...this.items, this.#open.broken()];
   }
 
+  #begun(begun: BegunPart): Omit<OpenPart, "index"> {
+    const callId = begun.type === "tool_call" ? this.#callId(begun.id) : "";
+    return { begun, callId, text: "", held: "" };
+  }
+
+  /** Clients fail over two calls of one id. */
+  #callId(given: string): string {
+    const id = wireId(given, MOST_CHARACTERS);
+    const isTaken = given === "" || this.#callIds.has(id);
+    const own = isTaken ? mintId("call", this.#context.requestId, this.#callIds.size) : id;
+    this.#callIds.add(own);
+    return own;
+  }
+
   #add(part: OpenPart, text: string): void {
     const { begun } = part;
     const isFirst = part.text === "";
@@ -139,7 +161,7 @@ class Items implements ItemWriter {
       }
       case "tool_call":
         if (isFirst) part.held = text;
-        else if (this.#echo.calls[begun.name]?.item === undefined) {
+        else if (calledAs(this.#echo, begun.name)?.item === undefined) {
           this.#beginCall(part);
           (this.#open as CallItem).add(text);
         }
@@ -252,8 +274,8 @@ class Items implements ItemWriter {
 
   #endCall(part: OpenPart, begun: Extract<BegunPart, { readonly type: "tool_call" }>): void {
     const { text, signature } = part;
-    const as = this.#echo.calls[begun.name];
-    if (as?.item !== undefined && this.#endBuiltIn(part, as.item, begun.id)) return;
+    const as = calledAs(this.#echo, begun.name);
+    if (as?.item !== undefined && this.#endBuiltIn(part, as.item)) return;
     const isLate = part.held === undefined && signature !== undefined;
     this.#beginCall(part, true);
     // Clients parse the arguments, and nothing is no JSON.
@@ -263,24 +285,23 @@ class Items implements ItemWriter {
 
   /** Says how a call begins, its signature before it, and what was held back of its input, unless that is said already. */
   #beginCall(part: OpenPart, isWhole = false): void {
-    const { begun, held, signature } = part;
+    const { begun, callId, held, signature } = part;
     if (begun.type !== "tool_call" || held === undefined) return;
-    const as: CalledAs = this.#echo.calls[begun.name] ?? { name: begun.name };
+    const as: CalledAs = calledAs(this.#echo, begun.name) ?? { name: begun.name };
     // The item of a built-in tool comes whole.
     if (as.item !== undefined && !isWhole) return;
     part.held = undefined;
     if (signature !== undefined) this.#carry({ kind: "signature", issuer: "google", signature, of: "next" });
     const isCustom = begun.custom === true;
-    const call = this.#begin(isCustom ? "ctc" : "fc", (place) => {
-      const id = begun.id === "" ? mintId("call", this.#context.requestId, place.output_index) : begun.id;
-      return openCall(place, this.#sink, { callId: id, as, isCustom });
-    });
+    const call = this.#begin(isCustom ? "ctc" : "fc", (place) =>
+      openCall(place, this.#sink, { callId, as, isCustom }),
+    );
     const said = isWhole ? part.text : held;
     if (said !== "") call.add(said);
   }
 
   /** A call of a tool that has an item of its own; `false` where its input is not what such an item holds. */
-  #endBuiltIn({ text, signature }: OpenPart, type: BuiltInCall, callId: string): boolean {
+  #endBuiltIn({ text, callId, signature }: OpenPart, type: BuiltInCall): boolean {
     const input = parseExact(text);
     if (!isJsonObject(input)) return false;
     if (signature !== undefined) this.#carry({ kind: "signature", issuer: "google", signature, of: "next" });
@@ -307,7 +328,7 @@ class Items implements ItemWriter {
 
   /** Keeps the texts of a hand-over summary, which is one item. */
   #compact(event: Exclude<ChatEvent, { readonly type: "start" }>): void {
-    if (event.type === "part_start") this.#part = { begun: event.part, index: 0, text: "", held: "" };
+    if (event.type === "part_start") this.#part = { ...this.#begun(event.part), index: 0 };
     else if (event.type === "part_end") this.#part = undefined;
     else if (event.type === "delta" && this.#part?.begun.type === "text") this.#summary += event.text;
     else if (event.type === "finish") {

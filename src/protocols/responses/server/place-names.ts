@@ -42,11 +42,12 @@ const PLACE_NAMES: PlaceNames = {
   toolName: "tools[].name",
 };
 
-/** The same for one request: what has two fields is called by the one that says it. */
-export function namesIn(body: Readonly<JsonObject>): PlaceNames {
+/** The same for one request: what has two fields is called by the one that says it, a search by its tool. */
+export function namesIn(body: Readonly<JsonObject>, search: string | undefined): PlaceNames {
   const { effort } = isJsonObject(body.reasoning) ? body.reasoning : {};
   return {
     ...PLACE_NAMES,
+    ...(search === undefined ? {} : { webSearch: search }),
     ...(typeof effort === "string" ? { thinking: "reasoning.effort" } : {}),
     ...(typeof body.user === "string" ? { user: "user" } : {}),
     ...(body.top_logprobs === undefined ? { logprobs: "include message.output_text.logprobs" } : {}),

@@ -25,7 +25,7 @@ export interface ToolList {
 export interface ToolTable {
   readonly tools: readonly ToolDefinition[];
   /** The provider's search of the web, if it is among them; the last one. */
-  readonly webSearch: JsonObject | undefined;
+  readonly webSearch: SearchTool | undefined;
   /** Hosted tools that were left out: their types and places. */
   readonly hosted: readonly HostedTool[];
   /** Those whose calls the caller knows by another name than the model, by the model's. */
@@ -33,6 +33,12 @@ export interface ToolTable {
   /** The name that the model is told for what the caller calls so. */
   told(name: string, namespace: string | undefined): string;
   has(name: string, namespace: string | undefined): boolean;
+}
+
+interface SearchTool {
+  readonly tool: JsonObject;
+  /** What its caller calls it: its place and its type. */
+  readonly called: string;
 }
 
 export interface HostedTool {
@@ -68,12 +74,12 @@ const keptTables = createMadeOnce<readonly unknown[], ToolTable>();
 function makeTable(lists: readonly ToolList[], warn: Warn): ToolTable {
   const entries = new Map<string, Entry>();
   const hosted: HostedTool[] = [];
-  let webSearch: JsonObject | undefined;
+  let webSearch: SearchTool | undefined;
   const add = (entry: Entry): void => void entries.set(keyOf(entry.name, entry.namespace), entry);
   const read = (tool: JsonObject, path: string, namespace?: string): void => {
     const type = typeof tool.type === "string" ? tool.type : "function";
     if (type === "namespace") return readNamespace(tool, path, read);
-    if (isSearch({ type })) webSearch = tool;
+    if (isSearch({ type })) webSearch = { tool, called: `${path} (${type})` };
     else if (isBuiltIn(tool, type)) add(builtIn(tool, type, path));
     else if (type === "function" || type === "custom") add(defined(tool, type, path, namespace));
     // With a search of the provider's all tools are loaded.

@@ -86,6 +86,9 @@ describeOnEngineOfSuite("GET /admin/v1/refusals", (engine) => {
     expect(await counts("?interval=day&group_by=status")).toEqual(
       ["400", "401", "402", "429"].map((group) => ({ time: day, group, count: 1 })),
     );
+    const sinceMonday = (new Date(day * 1_000).getUTCDay() + 6) % 7;
+    const week = day - sinceMonday * 86_400;
+    expect(await counts("?interval=week")).toEqual([{ time: week, group: null, count: 4 }]);
     const all = await counts(`?interval=all&from=${day}`);
     expect(all).toEqual([{ time: day, group: null, count: 4 }]);
     expect(await counts("?group_by=key")).toEqual([

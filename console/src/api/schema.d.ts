@@ -681,7 +681,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What paid requests come to by the hour, by the day or in all, exact to each request */
+        /** What paid requests come to by the hour, the day, the week or in all, exact to each request */
         get: operations["getAdminV1Usage"];
         put?: never;
         post?: never;
@@ -715,7 +715,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How many requests were refused before a hold, by the hour or the day */
+        /** How many requests were refused before a hold, by the hour, the day or the week */
         get: operations["getAdminV1RefusalsCounts"];
         put?: never;
         post?: never;
@@ -2853,6 +2853,8 @@ export interface operations {
                     previous_response_id?: string;
                     /** @enum {unknown} */
                     truncation?: "auto" | "disabled";
+                    /** @constant */
+                    background?: false;
                     metadata?: {
                         [key: string]: string;
                     };
@@ -3092,6 +3094,8 @@ export interface operations {
                     previous_response_id?: string;
                     /** @enum {unknown} */
                     truncation?: "auto" | "disabled";
+                    /** @constant */
+                    background?: false;
                     metadata?: {
                         [key: string]: string;
                     };
@@ -3267,6 +3271,8 @@ export interface operations {
                     previous_response_id?: string;
                     /** @enum {unknown} */
                     truncation?: "auto" | "disabled";
+                    /** @constant */
+                    background?: false;
                     metadata?: {
                         [key: string]: string;
                     };
@@ -7388,7 +7394,7 @@ export interface operations {
             query?: {
                 from?: number;
                 to?: number;
-                interval?: "hour" | "day" | "all";
+                interval?: "hour" | "day" | "week" | "all";
                 group_by?: "none" | "model" | "key" | "account" | "provider" | "outcome" | "route";
                 account_id?: string;
                 key_id?: string;
@@ -7418,11 +7424,11 @@ export interface operations {
                         /** @description As asked, or now */
                         to: number;
                         /** @enum {unknown} */
-                        interval: "hour" | "day" | "all";
+                        interval: "hour" | "day" | "week" | "all";
                         /** @enum {unknown} */
                         group_by: "none" | "model" | "key" | "account" | "provider" | "outcome" | "route";
                         data: {
-                            /** @description When the hour or the day begins, Unix time in seconds; `from` where interval is all */
+                            /** @description When the interval begins, Unix time in seconds; `from` where interval is all */
                             time: number;
                             /** @description A route is `model@provider`. Null for requests without such a name, or without groups */
                             group: string | null;
@@ -7612,7 +7618,7 @@ export interface operations {
             query?: {
                 from?: number;
                 to?: number;
-                interval?: "hour" | "day" | "all";
+                interval?: "hour" | "day" | "week" | "all";
                 group_by?: "code" | "status" | "model" | "key" | "none";
             };
             header?: never;

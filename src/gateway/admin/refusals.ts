@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { ERRORS, GatewayError } from "../../core/errors.ts";
 import type { Database } from "../../db/schema.ts";
-import { HOUR_MS, INTERVALS_MS, startOf } from "../../ledger/usage/views.ts";
+import { beginOfRow, INTERVALS } from "../../ledger/usage/intervals.ts";
+import { HOUR_MS, startOf } from "../../ledger/usage/views.ts";
 import { REFUSED_STATUSES } from "../refusals.ts";
 import type { Named } from "./filters.ts";
 import { type Page, type PageRequest, toPage } from "./page.ts";
@@ -63,7 +64,7 @@ export async function listRefusals(
 /** By what counts of refusals can be grouped. */
 export const REFUSAL_GROUPINGS = ["code", "status", "model", "key", "none"] as const;
 
-export const REFUSAL_INTERVALS = ["hour", "day", "all"] as const;
+export const REFUSAL_INTERVALS = [...INTERVALS, "all"] as const;
 
 /** Which counts are asked for. */
 export interface RefusalCountRequest extends TimeRange {
@@ -71,7 +72,7 @@ export interface RefusalCountRequest extends TimeRange {
   readonly groupBy: (typeof REFUSAL_GROUPINGS)[number];
 }
 
-/** How many requests were refused in an hour, a day or all of a time; the group is null for refusals without such a name. */
+/** How many requests were refused in an interval or in all of a time; the group is null for refusals without such a name. */
 export interface RefusalCountView {
   readonly time: number;
   readonly group: string | null;
@@ -81,7 +82,7 @@ export interface RefusalCountView {
 const COLUMNS = { code: "code", status: "status", model: "model", key: "key_id" } as const;
 
 /**
- * Refusals counted by the hour, by the day of UTC or in all, oldest first. Ends of time count by whole hours. All of a
+ * Refusals counted by the interval or in all, oldest first. Ends of time count by whole hours. All of a
  * time begins with `from`, or with 1970.
  */
 export async function countRefusals(
@@ -93,8 +94,7 @@ export async function countRefusals(
     ...(toMs === undefined ? {} : { toMs }),
   };
   const column = groupBy === "none" ? undefined : COLUMNS[groupBy];
-  const time =
-    interval === "all" ? sql<bigint>`0` : sql<bigint>`time_ms - time_ms % ${sql.lit(INTERVALS_MS[interval])}`;
+  const time = interval === "all" ? sql<bigint>`0` : beginOfRow(interval, HOUR_MS);
   const counted = database
     .selectFrom("refusal_counts")
     .select([time.as("time_ms"), ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
@@ -106,11 +106,11 @@ export async function countRefusals(
     .select(["time_ms", ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
     .where(within("time_ms", hours))
     .groupBy("time_ms");
-  const daily = database
+  const longer = database
     .selectFrom(hourly.as("hourly"))
     .select([time.as("time_ms"), ({ fn }) => fn.sum<bigint | string>("refusals").as("refusals")])
     .groupBy(time);
-  const ungrouped = interval === "day" ? daily : counted;
+  const ungrouped = interval === "day" || interval === "week" ? longer : counted;
   const rows =
     column === undefined
       ? await ungrouped.execute()

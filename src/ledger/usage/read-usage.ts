@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Engine } from "../../db/engine.ts";
 import { atOneMoment } from "../../db/one-moment.ts";
 import type { Database } from "../../db/schema.ts";
+import { beginOf, INTERVALS } from "./intervals.ts";
 import {
   addMeasures,
   addRequest,
@@ -22,7 +23,6 @@ import {
   type Dimension,
   FIVE_MINUTES_MS,
   HOUR_MS,
-  INTERVALS_MS,
   isKeptBy,
   startOf,
   THIRTY_DAYS_MS,
@@ -33,8 +33,8 @@ import {
 export const GROUPINGS = ["none", "model", "key", "account", "provider", "outcome", "route"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-/** Into what usage can be divided; days are those of UTC. */
-export const USAGE_INTERVALS = ["hour", "day", "all"] as const;
+/** Into what usage can be divided. */
+export const USAGE_INTERVALS = [...INTERVALS, "all"] as const;
 export type UsageInterval = (typeof USAGE_INTERVALS)[number];
 
 /** Which usage is asked for. */
@@ -94,7 +94,7 @@ async function readFrom(
 ): Promise<readonly UsageGroup[]> {
   const { fromMs, isOpen, interval, groupBy, filter } = query;
   const by = GROUPED[groupBy];
-  const intervalMs = interval === "all" ? undefined : INTERVALS_MS[interval];
+  const divided = interval === "all" ? undefined : interval;
   const toMs = isOpen ? Infinity : query.toMs;
   const sums = createSums(query);
   const wanted = [...by, ...(Object.keys(filter) as Dimension[])];
@@ -104,7 +104,7 @@ async function readFrom(
   const addWhole = async ({ grainMs, ...span }: Whole): Promise<void> => {
     const view = viewFor(grainMs, wanted);
     const time = within("time_ms", span);
-    const form = { grainMs, view, filter, time, intervalMs, by, measures };
+    const form = { grainMs, view, filter, time, interval: divided, by, measures };
     for (const sum of await sumRollups(database, engine, form)) sums.add(sum);
   };
   const hasLonger = interval === "all" && isKeptBy(THIRTY_DAYS_MS, viewFor(DAY_MS, wanted));
@@ -227,7 +227,7 @@ async function* counted(database: Database, where: RawBuilder<boolean>) {
 function createSums({ fromMs, interval, groupBy }: UsageQuery) {
   const times = new Map<number, Map<string, Measures>>();
   const groupsAt = (ms: number): Map<string, Measures> => {
-    const timeMs = interval === "all" ? fromMs : startOf(INTERVALS_MS[interval], ms);
+    const timeMs = interval === "all" ? fromMs : beginOf(interval, ms);
     let groups = times.get(timeMs);
     if (groups === undefined) times.set(timeMs, (groups = new Map()));
     return groups;

@@ -5,6 +5,7 @@ import type { Database } from "../../db/schema.ts";
 import { givenRows } from "../given-rows.ts";
 import { columnList, USAGE_ROLLUPS, type UsageRollup } from "../rows.ts";
 import { type Histogram, histogramText, readHistogram, readHistograms } from "./histogram.ts";
+import { beginOfRow, type Interval } from "./intervals.ts";
 import {
   addMeasures,
   addRequest,
@@ -170,8 +171,8 @@ export interface SumForm {
   readonly filter: Partial<Names>;
   /** and when they are. */
   readonly time: RawBuilder<unknown>;
-  /** Sums of each interval of this length; absent: of all. */
-  readonly intervalMs: number | undefined;
+  /** Sums of each of these; absent: of all. */
+  readonly interval: Interval | undefined;
   /** Sums of each of these names; the others are empty. */
   readonly by: readonly Dimension[];
   /** What is added up; the others are nothing. */
@@ -189,9 +190,9 @@ export interface UsageSum extends Names {
 export async function sumRollups(
   database: Database,
   engine: Engine,
-  { grainMs, view, filter, time: span, intervalMs, by, measures }: SumForm,
+  { grainMs, view, filter, time: span, interval, by, measures }: SumForm,
 ): Promise<readonly UsageSum[]> {
-  const time = timeIn(grainMs, intervalMs);
+  const time = interval === undefined ? sql`0` : beginOfRow(interval, grainMs);
   const names = by.map((dimension) => sql`${sql.ref(COLUMN_OF[dimension])} as ${sql.id(dimension)}`);
   const sums = SUMMED.filter((member) => measures.includes(member)).map(
     (member) => sql`cast(sum(${sql.ref(columnOf(member))}) as bigint) as ${sql.id(member)}`,
@@ -201,7 +202,7 @@ export async function sumRollups(
     (member) => sql`${joined}(${sql.ref(columnOf(member))}, ',') as ${sql.id(member)}`,
   );
   const groups = [
-    ...(intervalMs === undefined ? [] : [time]),
+    ...(interval === undefined ? [] : [time]),
     ...by.map((dimension) => sql.ref(COLUMN_OF[dimension])),
   ];
   // Without groups there would be a row for none, too: `having` leaves it out.
@@ -211,13 +212,6 @@ export async function sumRollups(
     ${groups.length === 0 ? sql`` : sql`group by ${sql.join(groups)}`}
     having count(*) > 0`.execute(database);
   return rows.map(toSum);
-}
-
-/** When the interval of a row begins. Constants in the text: a parameter would be another expression at each place. */
-function timeIn(grainMs: number, intervalMs: number | undefined): RawBuilder<unknown> {
-  if (intervalMs === undefined) return sql`0`;
-  // By the time itself groups come in the order of the primary key, and nothing is sorted.
-  return intervalMs === grainMs ? sql`time_ms` : sql`time_ms - time_ms % ${sql.lit(intervalMs)}`;
 }
 
 /** The numbers between which the counted requests of one time are; `undefined` where there are none. */

@@ -98,7 +98,7 @@ async function addUp(
   for (const view of Object.keys(VIEWS) as View[]) {
     if (!isKeptBy(THIRTY_DAYS_MS, view)) continue;
     const by = VIEWS[view].has;
-    const form = { grainMs: DAY_MS, view, filter: {}, time, intervalMs: undefined, by, measures: MEASURES };
+    const form = { grainMs: DAY_MS, view, filter: {}, time, interval: undefined, by, measures: MEASURES };
     for (const { timeMs: _, ...sum } of await sumRollups(database, engine, form))
       rollups.push({ ...sum, grainMs: THIRTY_DAYS_MS, view, timeMs: fromMs, firstSeq, lastSeq });
   }

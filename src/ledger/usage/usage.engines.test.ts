@@ -198,7 +198,7 @@ describeOnEngineOfSuite("usage", (engine) => {
       toMs: START,
       isOpen: true,
       filter: {},
-      interval: oneOf(["day", "all"]),
+      interval: oneOf(["day", "week", "all"]),
       groupBy: "route",
       measures: MEASURES,
     };
@@ -381,6 +381,14 @@ describeOnEngineOfSuite("usage", (engine) => {
     });
 });
 
+/** When the interval of a date begins, by the calendar. */
+function beginOf(interval: "hour" | "day" | "week", date: string): number {
+  if (interval === "hour") return Date.parse(`${date.slice(0, 13)}:00Z`);
+  const day = new Date(`${date.slice(0, 10)}T00:00Z`);
+  const sinceMonday = (day.getUTCDay() + 6) % 7;
+  return interval === "day" ? day.getTime() : day.setUTCDate(day.getUTCDate() - sinceMonday);
+}
+
 /** The sums of the rows, one by one. */
 function summed(made: readonly Made[], query: UsageQuery) {
   const { fromMs, toMs, isOpen, interval, groupBy, filter, measures } = query;
@@ -389,10 +397,7 @@ function summed(made: readonly Made[], query: UsageQuery) {
     if (row.endedMs < fromMs || (!isOpen && row.endedMs >= toMs)) continue;
     if (Object.entries(filter).some(([name, value]) => row[name as "model"] !== value)) continue;
     const date = new Date(row.endedMs).toISOString();
-    const time =
-      interval === "all"
-        ? fromMs
-        : Date.parse(interval === "day" ? `${date.slice(0, 10)}T00:00Z` : `${date.slice(0, 13)}:00Z`);
+    const time = interval === "all" ? fromMs : beginOf(interval, date);
     const group =
       groupBy === "none"
         ? null

@@ -13,9 +13,6 @@ export const DAY_MS = 24 * HOUR_MS;
 /** Counted from 1970 on, not by the calendar. `thirty-days.ts` makes them once they lie behind. */
 export const THIRTY_DAYS_MS = 30 * DAY_MS;
 
-/** Those by which usage can be asked for. */
-export const INTERVALS_MS = { hour: HOUR_MS, day: DAY_MS } as const;
-
 /** A part of the names, and the times by which usage is kept under them. */
 interface ViewForm {
   readonly has: readonly Dimension[];

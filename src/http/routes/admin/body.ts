@@ -69,6 +69,9 @@ export function countOf(query: URLSearchParams, name: string): number | undefine
   });
 }
 
+/** What is said of the intervals that a time can be divided into. */
+export const INTERVALS_SAID = "Days are those of UTC; weeks begin with its Mondays";
+
 /** Until when times can be written with four digits of the year. */
 const MAX_SEC = 253_402_300_799;
 

@@ -3,7 +3,7 @@ import { REFUSAL_GROUPINGS, REFUSAL_INTERVALS } from "../../../gateway/admin/ref
 import { REFUSED_STATUSES } from "../../../gateway/refusals.ts";
 import { respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { pageOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
+import { INTERVALS_SAID, pageOf, rangeOf, rangeQuery, textsOf, wordOf } from "./body.ts";
 import { PAGE_QUERY, pageSchema } from "./schemas.ts";
 
 const Seconds = Type.Number({ description: "Unix time in seconds, to the millisecond" });
@@ -60,11 +60,11 @@ export const refusalRoutes: readonly Route[] = [
     method: "get",
     path: "/admin/v1/refusals/counts",
     access: "admin",
-    summary: "How many requests were refused before a hold, by the hour or the day",
+    summary: "How many requests were refused before a hold, by the hour, the day or the week",
     tag: "admin",
     query: {
       ...rangeQuery("Refused in an hour that contains it or begins"),
-      interval: Type.Enum([...REFUSAL_INTERVALS], { default: "hour", description: "Days are those of UTC" }),
+      interval: Type.Enum([...REFUSAL_INTERVALS], { default: "hour", description: INTERVALS_SAID }),
       group_by: Type.Enum([...REFUSAL_GROUPINGS], { default: "none" }),
     },
     answers: {

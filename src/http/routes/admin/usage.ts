@@ -3,7 +3,7 @@ import { OUTCOMES } from "../../../gateway/admin/filters.ts";
 import { type Figure, FIGURES, GROUPINGS, USAGE_INTERVALS } from "../../../gateway/admin/usage.ts";
 import { respondWhole } from "../../respond.ts";
 import type { Route } from "../../route.ts";
-import { countOf, rangeOf, rangeQuery, textsOf, wordOf, wordsOf } from "./body.ts";
+import { countOf, INTERVALS_SAID, rangeOf, rangeQuery, textsOf, wordOf, wordsOf } from "./body.ts";
 
 const Durations = Type.Union([
   Type.Object({ p50: Type.Integer(), p95: Type.Integer(), p99: Type.Integer() }),
@@ -38,7 +38,7 @@ const FigureSchemas = {
 const UsageSchema = Type.Object(
   {
     time: Type.Number({
-      description: "When the hour or the day begins, Unix time in seconds; `from` where interval is all",
+      description: "When the interval begins, Unix time in seconds; `from` where interval is all",
     }),
     group: Type.Union([Type.String(), Type.Null()], {
       description: "A route is `model@provider`. Null for requests without such a name, or without groups",
@@ -60,13 +60,13 @@ export const usageRoute: Route = {
   method: "get",
   path: "/admin/v1/usage",
   access: "admin",
-  summary: "What paid requests come to by the hour, by the day or in all, exact to each request",
+  summary: "What paid requests come to by the hour, the day, the week or in all, exact to each request",
   tag: "admin",
   query: {
     ...rangeQuery("Settled"),
     interval: Type.Enum([...USAGE_INTERVALS], {
       default: "hour",
-      description: "Days are those of UTC. By the hour for 100 days at the most",
+      description: `${INTERVALS_SAID}. By the hour for 100 days at the most`,
     }),
     group_by: Type.Enum([...GROUPINGS], { default: "none" }),
     ...Object.fromEntries(FILTERS.map((name) => [name, Type.String()])),

@@ -110,7 +110,7 @@ const ON_REQUESTS: readonly Interaction[] = [
 
 /** The charts say which steps they have; those before stand until the page is drawn anew. */
 const by = (step: string): string => `document.querySelector("main").textContent.includes("by the ${step}")`;
-const yearShown = all(at("range=1y"), by("day"), CHARTS, READ);
+const yearShown = all(at("range=1y"), by("week"), CHARTS, READ);
 const ON_OVERVIEW: readonly Interaction[] = [
   {
     name: "change the range to a year",

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import {
   drawnRange,
   FIVE_MINUTES,
+  intervalOf,
   lengthOf,
   RANGES,
   rangeBefore,
@@ -44,6 +45,16 @@ test("what is drawn over a chart is widened to the steps of that chart, so that 
   const day = NOON - 12 * HOUR;
   expect(drawnRange({ from: NOON, to: NOON + 40 * HOUR }, "day")).toEqual({ from: day, to: day + 72 * HOUR });
   expect(drawnRange({ from: day, to: day + 24 * HOUR }, "day")).toEqual({ from: day, to: day + 24 * HOUR });
+  // The day is a Wednesday.
+  const monday = day - 48 * HOUR;
+  const weeks = (count: number) => ({ from: monday, to: monday + count * 7 * 24 * HOUR });
+  expect(drawnRange({ from: day, to: day + 5 * 24 * HOUR }, "week")).toEqual(weeks(1));
+  expect(drawnRange({ from: monday, to: day + 5 * 24 * HOUR + 1 }, "week")).toEqual(weeks(2));
+});
+
+test("charts have about as many steps as a reader tells apart", () => {
+  const steps = (Object.keys(RANGES) as RangeName[]).map((range) => intervalOf(rangeOf({ range }, NOON)));
+  expect(steps).toEqual(["hour", "hour", "hour", "day", "day", "week"]);
 });
 
 test("both ends that an address has are used as they are", () => {

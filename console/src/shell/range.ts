@@ -27,7 +27,7 @@ export interface TimeRange {
 /** The last second of the year 9999: the API takes no later time. */
 const MAX_SEC = 253_402_300_799;
 
-/** Five years. A chart has a step for each of their days, and a browser is slow to draw many more. */
+/** Five years: longer than any reader compares. */
 const LONGEST_SEC = 5 * 366 * 86_400;
 
 /** The router lays what is read over what the address has: a member that is left out would stay. */
@@ -66,9 +66,9 @@ export function rangeOf({ range = "24h", from, to }: RangeSearch, nowSec: number
 
 /** The range that a reader drew over a chart of these steps: those that it touches, each whole. */
 export function drawnRange({ from, to }: TimeRange, step: Step): TimeRange {
-  const stepSec = STEP_SEC[step];
-  const begin = startOf(stepSec, from);
-  return { from: begin, to: Math.max(begin + stepSec, Math.ceil(to / stepSec) * stepSec) };
+  const begin = stepBegin(step, from);
+  const last = stepBegin(step, Math.max(begin, to - 1));
+  return { from: begin, to: last + STEP_SEC[step] };
 }
 
 /** The range before, which ends where this one begins: as long, or longer by a part of an hour so that it begins with one. */
@@ -87,18 +87,27 @@ function startOf(stepSec: number, sec: number): number {
   return Math.floor(sec / stepSec) * stepSec;
 }
 
+const DAY = 24 * HOUR;
+
 /** How many seconds each step of a chart has. */
-export const STEP_SEC = { hour: HOUR, day: 24 * HOUR } as const;
+export const STEP_SEC = { hour: HOUR, day: DAY, week: 7 * DAY } as const;
 
 /** A step of a chart. */
 export type Step = keyof typeof STEP_SEC;
 
 /** The range from the beginning of its first step on, which is then drawn whole. */
 export function wholeSteps({ from, to }: TimeRange, step: Step): TimeRange {
-  return { from: startOf(STEP_SEC[step], from), to };
+  return { from: stepBegin(step, from), to };
 }
 
-/** The steps that a chart of the range is drawn in. */
+/** When the step of a moment begins: weeks with a Monday of UTC, and 1970 did with a Thursday. */
+function stepBegin(step: Step, sec: number): number {
+  const first = step === "week" ? 4 * DAY : 0;
+  return first + startOf(STEP_SEC[step], sec - first);
+}
+
+/** The steps that a chart of the range is drawn in: some two hundred are as many as a reader tells apart. */
 export function intervalOf(range: TimeRange): Step {
-  return lengthOf(range) > 8 * 86_400 ? "day" : "hour";
+  if (lengthOf(range) > 200 * DAY) return "week";
+  return lengthOf(range) > 8 * DAY ? "day" : "hour";
 }

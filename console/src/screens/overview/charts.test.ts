@@ -12,8 +12,13 @@ test("a range is drawn from the beginning of its first hour, to the one that has
   expect(stepsOf({ from: 10 * HOUR, to: 12 * HOUR }, "hour")).toEqual([10 * HOUR, 11 * HOUR]);
 });
 
-test("days begin at midnight of UTC", () => {
+test("days begin at midnight of UTC, and weeks with its Mondays", () => {
   expect(stepsOf({ from: 90_000, to: 180_000 }, "day")).toEqual([86_400, 172_800]);
+  const [monday, wednesday, later] = [23, 25, 31].map((date) => Date.UTC(2026, 10, date) / 1_000);
+  expect(stepsOf({ from: wednesday ?? 0, to: later ?? 0 }, "week")).toEqual([
+    monday ?? 0,
+    (monday ?? 0) + 7 * 86_400,
+  ]);
 });
 
 test("groups are series, the largest first, with zero where a group has nothing", () => {

@@ -17,7 +17,7 @@ import { type Figure, TOTALS, type Usage, type UsageOf, type UsageQuery } from "
 /** How often what is live is read anew while the page is visible. */
 export const LIVE_MS = 5_000;
 /** How often charts are: less often where they have many rows. */
-export const CHART_MS = { hour: 15_000, day: 60_000 } as const;
+export const CHART_MS = { hour: 15_000, day: 60_000, week: 60_000 } as const;
 
 /** A query whose key ends with it. */
 interface RangeQuery extends TimeRange {

@@ -1,3 +1,4 @@
+import type { Step } from "../../shell/range.ts";
 /** Percentiles of a duration, in milliseconds. */
 export interface Percentiles {
   readonly p50: number;
@@ -52,7 +53,7 @@ export interface UsageOf {
 export interface UsageQuery extends UsageOf {
   readonly from: number;
   readonly to: number;
-  readonly interval: "hour" | "day" | "all";
+  readonly interval: Step | "all";
   /** How many groups the gateway tells, the most charged first; absent: all, by name. */
   readonly top?: number;
   readonly group_by: "model" | "key" | "account" | "provider" | "route" | "outcome" | "none";

@@ -1,0 +1,1 @@
+import{T as e}from"./ui.module-Bo2UKNVS.js";import{t}from"./media-DcCB-wpL.js";function n(){return e(t,{kind:`image`})}export{n as PlaygroundImages};

@@ -1,0 +1,1 @@
+import{$ as e,Q as t}from"./index-HgUnS2_B.js";function n(){let n=e({strict:!1}),i=t();return{search:n,change:e=>void i({to:`.`,resetScroll:!1,search:t=>({...t,...r(e)})})}}function r(e){return Object.fromEntries(Object.entries(e).map(([e,t])=>[e,t===``?void 0:t]))}export{n as t};

@@ -1,1 +1,0 @@
-import{$ as e,Q as t}from"./index-D_fLYK92.js";function n(){let n=e({strict:!1}),i=t();return{search:n,change:e=>void i({to:`.`,resetScroll:!1,search:t=>({...t,...r(e)})})}}function r(e){return Object.fromEntries(Object.entries(e).map(([e,t])=>[e,t===``?void 0:t]))}export{n as t};

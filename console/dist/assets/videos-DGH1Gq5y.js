@@ -1,1 +1,0 @@
-import{T as e}from"./ui.module-Bo2UKNVS.js";import{t}from"./media-BppWa_Cx.js";function n(){return e(t,{kind:`video`})}export{n as PlaygroundVideos};

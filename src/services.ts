@@ -28,6 +28,7 @@ import { offeredWays } from "./gateway/routing/offered-ways.ts";
 import { createProber, type Prober } from "./gateway/routing/probes.ts";
 import { createRouting, type Routing } from "./gateway/routing/routing.ts";
 import { createSandboxRule } from "./gateway/sandbox-rule.ts";
+import { createUnknownUsage } from "./gateway/unknown-usage.ts";
 import { createApp, type App } from "./http/app.ts";
 import type { EdgeServices } from "./http/route.ts";
 import { ROUTED } from "./http/routes.ts";
@@ -260,6 +261,7 @@ function sharedOf(parts: ServiceParts, books: Books, offers: Offers<Settings>) {
     reader: createReader(),
     carrierSecret: books.secretFor("carriers 1"),
     routing: routingOf(parts, offers),
+    unknownUsage: createUnknownUsage(parts.log),
   };
 }
 

@@ -162,6 +162,6 @@ export function withUntoldOutput(told: Metered, counted: () => Metered): Metered
   return estimated(told, { ...told.usage, output, reasoning, imageOutput, audioOutput });
 }
 
-function estimated({ flags }: Metered, usage: Usage): Metered {
-  return { usage, flags: [...new Set([...flags, "estimated" as const])] };
+function estimated(told: Metered, usage: Usage): Metered {
+  return { ...told, usage, flags: [...new Set([...told.flags, "estimated" as const])] };
 }

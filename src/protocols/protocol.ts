@@ -263,6 +263,8 @@ export interface AnswerContext {
 export interface Metered {
   readonly usage: Usage;
   readonly flags: readonly UsageFlag[];
+  /** Counts of tokens that the provider tells, and that no bucket of `usage` is for: paths of its own usage. */
+  readonly unknown?: readonly string[];
 }
 
 export interface RelayAnswer {

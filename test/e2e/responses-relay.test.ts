@@ -114,6 +114,23 @@ describe("a plain answer", () => {
     expect(Object.keys(told).at(-1)).toBe("credit");
   });
 
+  test("keeps counts of tokens that have no price, and the log tells of them once, plain and streamed", async () => {
+    const usage = { ...USAGE, hologram_tokens: 7 };
+    const response = { ...RESPONSE, usage };
+    double.enqueue(jsonAnswer(200, response));
+    const plain: Json = await (await ask()).response.json();
+    double.enqueue(stream(events({ type: "response.completed", response })));
+    const streamed = sseData(await (await ask({ stream: true })).response.text()).map((data) =>
+      JSON.parse(data),
+    );
+    for (const told of [plain, streamed.at(-1).response])
+      expect([told.usage, told.credit]).toEqual([usage, 85.96]);
+    await gateway.settled();
+    expect(gateway.logs.filter(({ unknown_usage }) => unknown_usage !== undefined)).toMatchObject([
+      { level: "error", provider: "test", unknown_usage: ["usage.hologram_tokens"] },
+    ]);
+  });
+
   test("that failed is an error, and free", async () => {
     double.enqueue(
       jsonAnswer(200, { ...RESPONSE, status: "failed", error: { code: "server_error", message: "x" } }),

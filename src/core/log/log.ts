@@ -25,6 +25,7 @@ export interface LogFields {
   readonly input_tokens?: number;
   readonly output_tokens?: number;
   readonly usage_flags?: readonly string[];
+  readonly unknown_usage?: readonly string[];
   readonly repairs?: readonly string[];
   readonly error?: string;
   /** What the operator can do about the error. */

@@ -37,5 +37,5 @@ export function tokensOf(metered: Metered | undefined): UsedTokens | "as_guessed
 
 /** The count with one more flag. */
 export function withFlag(metered: Metered, flag: UsageFlag): Metered {
-  return metered.flags.includes(flag) ? metered : { usage: metered.usage, flags: [...metered.flags, flag] };
+  return metered.flags.includes(flag) ? metered : { ...metered, flags: [...metered.flags, flag] };
 }

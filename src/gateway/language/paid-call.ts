@@ -16,6 +16,7 @@ import { callUpstream, keptByCall, type UpstreamAnswer } from "../../providers/u
 import { type Attempts, type AttemptWays, openAttempts } from "./attempts.ts";
 import type { LiveCalls } from "../live-calls.ts";
 import type { RequestRecord } from "../request-record.ts";
+import type { UnknownUsage } from "../unknown-usage.ts";
 import { isPlausible, tokensOf, withFlag } from "./metered.ts";
 import { isAnswer, noteUpstreamError, refusalOf } from "./refused-answer.ts";
 import type { CalledFormat, CallTerms, PreparedCall } from "./prepared-call.ts";
@@ -32,6 +33,7 @@ export interface CallServices {
   readonly routing: Routing;
   /** Seals what answers give clients to keep. */
   readonly carrierSecret: string;
+  readonly unknownUsage: UnknownUsage;
   /** Calls that have not ended, so that a shutdown can end them as it should. */
   readonly live: Pick<LiveCalls, "add" | "delete">;
 }
@@ -318,7 +320,8 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
       }
       const { usage, cost, rates } = this.#terms.admission.plan.charge(metered.usage);
       const used = most !== undefined && cost > most ? most : cost;
-      const { flags } = metered;
+      const { flags, unknown } = metered;
+      if (unknown !== undefined) services.unknownUsage.seen(end.timeline.provider, unknown);
       const settlement = { ...end, cost: this.#costOf(metered), delivered, used, usage, flags };
       const charged = await services.ledger.settle(hold, settlement);
       record.charged({ usage, charge: charged, rates });

@@ -28,6 +28,23 @@ describe("usage is read into disjoint buckets", () => {
     expect(read?.flags.length).toBeGreaterThan(0);
   });
 
+  test("counts of tokens that no bucket is for are named, and change nothing", () => {
+    const usage = { input_tokens: 5, output_tokens: 2, input_tokens_details: {}, total_tokens: 7 };
+    const more = {
+      ...usage,
+      holo_tokens: 3,
+      none_tokens: 0,
+      cost_in_usd_ticks: 9,
+      input_tokens_details: { video_tokens: 2 },
+    };
+    const read = readUsage({ usage: more });
+    expect(read).toEqual({
+      ...readUsage({ usage })!,
+      unknown: ["usage.holo_tokens", "usage.input_tokens_details.video_tokens"],
+    });
+    expect(readUsage({ usage })).not.toHaveProperty("unknown");
+  });
+
   test("searches are those that the provider counts, else those among the items; pages are free", () => {
     const usage = { input_tokens: 1, output_tokens: 1 };
     const call = (type: string) => ({ type: "web_search_call", action: { type } });

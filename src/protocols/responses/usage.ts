@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
 import { inputTokens, NO_USAGE, outputTokens, type TokenUsage } from "../../core/money/usage.ts";
+import { printable } from "../printable.ts";
 import type { Metered } from "../protocol.ts";
 import { openUsageCounts } from "../usage-counts.ts";
 
@@ -29,7 +30,29 @@ export function readUsage(response: JsonObject): Metered | undefined {
     reasoning,
   };
   const webSearches = searchesIn(response);
-  return { usage: webSearches === 0 ? usage : { ...usage, webSearches }, flags: [...flags] };
+  const unknown = [
+    ...unknownIn("usage", told, TOTALS),
+    ...unknownIn("usage.input_tokens_details", details, OF_INPUT),
+    ...unknownIn("usage.output_tokens_details", outDetails, OF_OUTPUT),
+  ];
+  return {
+    usage: webSearches === 0 ? usage : { ...usage, webSearches },
+    flags: [...flags],
+    ...(unknown.length === 0 ? {} : { unknown }),
+  };
+}
+
+const TOTALS: ReadonlySet<string> = new Set(["input_tokens", "output_tokens", "total_tokens"]);
+const OF_INPUT: ReadonlySet<string> = new Set(["cached_tokens", "cache_write_tokens"]);
+const OF_OUTPUT: ReadonlySet<string> = new Set(["reasoning_tokens"]);
+
+/** Counts of tokens that are more than none, and none of the `known`. A new bucket may have a price of its own. */
+function unknownIn(path: string, counts: JsonObject, known: ReadonlySet<string>): readonly string[] {
+  const names: string[] = [];
+  for (const name in counts)
+    if (name.endsWith("_tokens") && !known.has(name) && Number(counts[name]) > 0)
+      names.push(`${path}.${printable(name)}`);
+  return names;
 }
 
 /** Searches that were made: as the provider counts them, else those among the items. Opening a page is free. */

@@ -177,7 +177,7 @@ describeOnEngineOfSuite("GET /admin/v1/usage", (engine) => {
 
   test("refuses what is no filter, and says which there are", async () => {
     const refused: readonly (readonly [query: string, param: string, told: string])[] = [
-      ["interval=week", "interval", "hour, day, all"],
+      ["interval=month", "interval", "hour, day, week, all"],
       ["group_by=user", "group_by", "none, model, key"],
       ["model=no/such", "model", "no model"],
       ["provider=nobody", "provider", "bank"],

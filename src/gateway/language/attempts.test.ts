@@ -126,6 +126,24 @@ describe("a request that fails", () => {
     expect(routing.health.look(alone[0]!.way.key).state).toBe("open");
   });
 
+  test("counts against a credential although an earlier call there said nothing of it", async () => {
+    for (const [status, error] of [
+      [429, limited("1")],
+      [408, refused(408)],
+    ] as const) {
+      const { clock, candidates, open, routing } = waysOf(["a/1"]);
+      const failures = (): number => routing.health.look(candidates[0]!.way.key).failures;
+      const tries = open();
+      await tries.first(here);
+      const next = tries.next(error, answer(status));
+      await clock.advance(0);
+      await clock.advance(5_000);
+      expect([status, await next, failures()]).toEqual([status, expect.anything(), 0]);
+      tries.end(refused(500), answer(500));
+      expect([status, failures()]).toEqual([status, 1]);
+    }
+  });
+
   test("never comes back to a way that an earlier failure has ruled out", async () => {
     const { open } = waysOf(["a/1", "a/2", "b/1", "c/1"], { breakerFailures: 0 });
     const tries = open();

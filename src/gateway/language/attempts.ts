@@ -1,6 +1,6 @@
 import { type Clock, wait } from "../../core/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { CallResult } from "../routing/call-result.ts";
+import { type CallResult, endOf } from "../routing/call-result.ts";
 import type { Health, Place } from "../routing/health.ts";
 import { RefusalCause } from "../../protocols/refusal.ts";
 import type { Routing } from "../routing/routing.ts";
@@ -101,8 +101,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   readonly #record: Pick<RequestRecord, "retried">;
   /** Those that no failure has ruled out so far. */
   #candidates: readonly Candidate<Prepared>[];
-  /** Ways by which a call has failed. */
-  #failedBy: readonly WayKey[] = [];
+  /** Ways by which a call has failed for the breaker. */
+  readonly #failedBy: WayKey[] = [];
   /** Ways that were taken, or that the request cannot go. */
   #tried: Candidate<Prepared>[] = [];
   #calls = 0;
@@ -241,18 +241,18 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     const { settings, random } = this.#routing;
     const { unsafeRetries } = settings();
     const retry = retryOf(readFailure(error, answer), { unsafeRetries, retries: this.#calls - 1, random });
-    this.#place?.end(this.#isRepeated() ? repeated(retry.result) : retry.result);
+    this.#place?.end(this.#toldOnce(retry.result));
     this.#place = undefined;
     return retry;
   }
 
-  /** Whether a call before the one that has just failed had failed by the same credential; notes this one. */
-  #isRepeated(): boolean {
+  /** The result of the present call, marked where an earlier one has failed by the same credential. */
+  #toldOnce(result: CallResult): CallResult {
     const key = this.#current?.candidate.way.key;
-    if (key === undefined) return false;
-    const before = this.#failedBy;
-    this.#failedBy = [...before, key];
-    return before.some((other) => isSameCredential(key, other));
+    if (key === undefined || result.kind !== "failed" || endOf(result) !== "failed") return result;
+    const isRepeated = this.#failedBy.some((other) => isSameCredential(key, other));
+    this.#failedBy.push(key);
+    return isRepeated ? { ...result, isRepeated } : result;
   }
 
   /** The same way once more, without what it says others have signed. */
@@ -345,10 +345,6 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
 
 function isSameCredential(one: WayKey, other: WayKey): boolean {
   return one.provider === other.provider && one.credential === other.credential;
-}
-
-function repeated(result: CallResult): CallResult {
-  return result.kind === "failed" ? { ...result, isRepeated: true } : result;
 }
 
 /** What differs of two ways, the largest. */

@@ -1,7 +1,7 @@
 import { Type, type Static, type TOptional, type TString } from "typebox";
 import { buildModel } from "./catalog/catalog.ts";
 import { ModelFactsSchema } from "./catalog/schema.ts";
-import { LISTED_PROTOCOLS, type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
+import { formatName, LISTED_PROTOCOLS, type Model, type ProtocolId, PROTOCOLS } from "./core/model.ts";
 import { checkAddress, checkCredential, refusePassword } from "./dangers.ts";
 import type { Environment } from "./environment.ts";
 import { RELAYS } from "./protocols/index.ts";
@@ -16,7 +16,7 @@ import { wayTo } from "./providers/spoken.ts";
 const closed = { additionalProperties: false };
 
 /** The formats that a configured provider can speak, named as in the interface without its prefix. */
-const SPOKEN = PROTOCOLS.map((id) => id.replace(/^compat_/, "") as Spoken);
+const SPOKEN = PROTOCOLS.map((id) => formatName(id) as Spoken);
 type Spoken = ProtocolId extends `compat_${infer Name}` ? Name : never;
 
 /** A section of `providers:`. */
@@ -255,7 +255,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set(["models", "quirks", "protocols"
 function spokenBy({ protocols }: Provider, id: ProtocolId, at: string): Provider["protocols"][number] {
   const spoken = protocols.find((one) => one.id === id);
   if (spoken !== undefined) return spoken;
-  throw new Error(`${at} has ${id.replace(/^compat_/, "")}, which the provider does not speak.`);
+  throw new Error(`${at} has ${formatName(id)}, which the provider does not speak.`);
 }
 
 interface Known {

@@ -5,6 +5,11 @@ import type { Prices } from "./money/price.ts";
 export const CATEGORIES = ["language", "image", "video", "audio", "embedding"] as const;
 export type Category = (typeof CATEGORIES)[number];
 
+/** What a format is called in settings and lists, which are all of formats. */
+export function formatName(id: ProtocolId): string {
+  return id.replace(/^compat_/, "");
+}
+
 /** Request formats that models are listed in by `supported_protocols` of the interface. */
 export const LISTED_PROTOCOLS = [
   "compat_chat_completions",

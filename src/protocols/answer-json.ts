@@ -60,8 +60,8 @@ export interface AnswerFormat {
 }
 
 /**
- * Reads a whole answer: its bytes stay, but for the model's name, padding, `credit` at the end, and usage where the provider's
- * is missing or cannot be. Throws `upstream_error` for a 200 that is no answer.
+ * Reads a whole answer: its bytes stay, but for the model's name, padding, `credit` at the end, and usage where the
+ * provider's is missing or cannot be. Throws `upstream_error` for a 200 that is no answer.
  */
 export function readWholeAnswer(
   format: AnswerFormat,

@@ -18,7 +18,8 @@ export const MOST_PER_READ = 1_000;
 export const MOST_EXPORTED = 50_000;
 
 /**
- * Reads a list from its beginning to its end, or to the first `MOST_EXPORTED` rows. `told` hears how many there are so far.
+ * Reads a list from its beginning to its end, or to the first `MOST_EXPORTED` rows. `told` hears how many there are so
+ * far.
  */
 export async function readWhole<Row>(
   read: ReadPage<Row>,

@@ -16,8 +16,8 @@ export function ReaderPages(props: { readonly session: Session }) {
   let scrolledPx = 0;
   // Before the pages are taken out, which scrolls to the top.
   createComputed(() => why() !== undefined && (scrolledPx = scrollY));
-  // The dialog opens after the pages are out, and closes after they are back: a dialog of theirs hides from screen readers
-  // what is added while it is the only one, and would hide its own page a second time.
+  // The dialog opens after the pages are out, and closes after they are back: a dialog of theirs hides from screen
+  // readers what is added while it is the only one, and would hide its own page a second time.
   const [asked, setAsked] = createSignal<string>();
   createEffect(
     on(why, (now, before) => {

@@ -22,8 +22,8 @@ export function SignIn() {
 }
 
 /**
- * The way back in, once the session has ended `why`. It is a dialog although nothing is behind it: a dialog of the page may
- * be open, and would keep the focus and the pointer for itself.
+ * The way back in, once the session has ended `why`. It is a dialog although nothing is behind it: a dialog of the page
+ * may be open, and would keep the focus and the pointer for itself.
  */
 export function SignInAgain(props: {
   readonly why: string;

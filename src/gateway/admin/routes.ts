@@ -1,4 +1,4 @@
-import type { Category, Model, Route, RouteOrder } from "../../core/model.ts";
+import { type Category, formatName, type Model, type Route, type RouteOrder } from "../../core/model.ts";
 import type { Credential, MediaProvider, Provider } from "../../providers/provider.ts";
 import type { Offer } from "../offer.ts";
 import type { State, WaySnapshot } from "../routing/way-snapshot.ts";
@@ -116,7 +116,7 @@ function viewOf({ model, route, credential }: OfferedWay, way: WaySnapshot): Rou
     upstream_id: route.upstreamId,
     formats: spoken
       .filter(({ id }) => route.protocols?.includes(id) !== false)
-      .map(({ id }) => id.replace(/^compat_/, "")),
+      .map(({ id }) => formatName(id)),
     weight: route.weight ?? 1,
     cost_known: route.cost !== undefined,
     by,

@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import { readPrices } from "../../catalog/prices.ts";
 import { PricesSchema } from "../../catalog/schema.ts";
 import {
+  formatName,
   type Model,
   PROTOCOLS,
   type ProtocolId,
@@ -16,8 +17,6 @@ const closed = { additionalProperties: false };
 export const UNSAFE_RETRIES = ["reset", 502, 504, "bad_answer"] as const;
 export type UnsafeRetry = (typeof UNSAFE_RETRIES)[number];
 
-/** What a format is called in the file. */
-const formatName = (id: ProtocolId): string => id.replace(/^compat_/, "");
 const SPOKEN = PROTOCOLS.map(formatName);
 
 const RouteSection = Type.Object(

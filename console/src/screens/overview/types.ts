@@ -1,4 +1,5 @@
 import type { Step } from "../../shell/range.ts";
+
 /** Percentiles of a duration, in milliseconds. */
 export interface Percentiles {
   readonly p50: number;

@@ -518,6 +518,17 @@ test("the section memory sets what bodies may take, and has nothing else", () =>
     expect(sentenceOf(() => settings(`memory: { ${section} }`))).toContain("memory");
 });
 
+test("the section limits has the token counts of a minute, from one to a million, and nothing else", () => {
+  const countsOf = (section: string): number => settings(`limits: ${section}`).limits.countTokensPerMinute;
+  expect([settings("").limits.countTokensPerMinute, countsOf("{}")]).toEqual([300, 300]);
+  for (const count of [1, 1_000_000]) expect(countsOf(`{ count_tokens_per_minute: ${count} }`)).toBe(count);
+  for (const count of ["0", "1000001", "1.5", "many"])
+    expect(sentenceOf(() => countsOf(`{ count_tokens_per_minute: ${count} }`))).toContain(
+      "limits.count_tokens_per_minute",
+    );
+  expect(sentenceOf(() => countsOf("{ counts: 1 }"))).toContain("limits.counts");
+});
+
 describe("the section tasks", () => {
   test("is not needed", () => {
     expect(settings("").tasks).toEqual(DEFAULT_TASK_SETTINGS);

@@ -73,6 +73,21 @@ describe("whose a request is", () => {
       expect(isSame(PROXIES, ["198.51.100.2", null], [connected, forwardedFor])).toBe(false);
     });
 
+  test("behind trusted proxies alone: the first of them", () => {
+    expect(isSame(PROXIES, ["10.9.9.9", null], ["10.1.2.3", "10.9.9.9, fd12::1"])).toBe(true);
+    expect(isSame(PROXIES, ["10.1.2.3", null], ["10.1.2.3", "10.9.9.9, fd12::1"])).toBe(false);
+  });
+
+  test("another's, where any number of an IPv4 address differs", () => {
+    for (const other of ["1.1.1.2", "1.1.2.1", "1.2.1.1", "2.1.1.1"])
+      expect(isSame(PROXIES, ["1.1.1.1", null], [other, null])).toBe(false);
+  });
+
+  test("another's, where any of the first 64 bits of IPv6 differ", () => {
+    for (const other of ["1:1:1:2::", "1:1:2:1::", "1:2:1:1::", "2:1:1:1::"])
+      expect(isSame(PROXIES, ["1:1:1:1::", null], [other, null])).toBe(false);
+  });
+
   test("of IPv6 by its first 64 bits, in brackets or not", () => {
     expect(isSame(PROXIES, ["2001:db8::1", null], ["::1", "[2001:DB8:0::1]:443"])).toBe(true);
     expect(isSame(PROXIES, ["2001:db8::1", null], ["2001:db8::ffff:0:0:2", null])).toBe(true);

@@ -52,7 +52,7 @@ export function readProxies(text: string): readonly Range[] {
 export function clientOf(connected: string, forwardedFor: string | null, proxies: readonly Range[]): string {
   let client = readHop(connected) ?? [];
   const hops = (forwardedFor ?? "").split(",");
-  while (hops.length > 0 && proxies.some((range) => isIn(client, range))) {
+  while (proxies.some((range) => isIn(client, range))) {
     const hop = readHop(hops.pop()?.trim() ?? "");
     if (hop === undefined) break;
     client = hop;

@@ -50,6 +50,15 @@ test("a look sees tokens that are used up, and requests under way", () => {
   expect(limiter.look("k", { ...limits, tokensPerMinute: 101 })).toBeUndefined();
 });
 
+test("the smallest request is of one token, which a limit of one has room for", () => {
+  const limiter = createLimiter(createFakeClock());
+  const limits: KeyLimits = { requestsPerMinute: null, tokensPerMinute: 1, concurrency: null };
+  const pass = limiter.admit({ keyId: "k", limits, inputTokens: 1, outputTokens: 0 });
+  expect(limiter.look("k", limits)).toMatchObject({ limit: "tokensPerMinute", retryAfterMs: 60_000 });
+  if (pass.ok) pass.end({ input: 0, output: 0 });
+  expect(limiter.look("k", limits)).toBeUndefined();
+});
+
 /** A limiter whose clock is set by hand, also back. */
 function createBench(limits: Partial<KeyLimits>) {
   let steadyMs = START;
@@ -323,6 +332,27 @@ describe("memory", () => {
     move(60_000);
     for (let i = 0; i < 2_000; i += 1) pass(1, 0, `later ${i}`).end({ input: 1, output: 1 });
     expect(limiter.size).toBeLessThanOrEqual(2_000);
+  });
+
+  test("loses two keys without use by each request, however many there are", () => {
+    const { limiter, pass, move } = createBench({ requestsPerMinute: 100 });
+    for (let i = 0; i < 10; i += 1) pass(1, 0, `key ${i}`).end({ input: 1, output: 1 });
+    move(60_000);
+    const sizes = [0, 1, 2].map(() => {
+      pass(1, 0, "another");
+      return limiter.size;
+    });
+    expect(sizes).toEqual([9, 7, 5]);
+  });
+
+  test("loses keys without use behind one that was there before them and is in use", () => {
+    const { limiter, pass, move } = createBench({ requestsPerMinute: 100 });
+    for (const key of ["busy", "idle", "idle too"]) pass(1, 0, key).end({ input: 1, output: 1 });
+    move(59_000);
+    pass(1, 0, "busy").end({ input: 1, output: 1 });
+    move(1_000);
+    pass(1, 0, "busy");
+    expect(limiter.size).toBe(1);
   });
 
   test("does not grow by requests that are refused", () => {

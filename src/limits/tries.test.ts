@@ -19,6 +19,16 @@ test("an address has twenty wrong tries in ten minutes, whatever others do", asy
   expect(tries.wrong("a")).toBe(1);
 });
 
+test("the wait is told in whole seconds, and is over when they are", async () => {
+  const clock = createFakeClock();
+  const tries = createTries(clock);
+  for (let i = 0; i < 20; i += 1) tries.wrong("a");
+  await clock.advance(999);
+  expect(tries.wrong("a")).toBe(600);
+  await clock.advance(1);
+  expect(tries.wrong("a")).toBe(599);
+});
+
 test("setting the machine's time gives no tries", () => {
   const clock = createFakeClock();
   const tries = createTries(clock);

@@ -25,6 +25,7 @@ describe("a sliding window", () => {
     expect(freeAt).toEqual([4_000, 61_000, 61_000, 62_000, 62_000, 63_000]);
     expect(window.emptyAtMs(4_000)).toBe(63_000);
     expect(window.emptyAtMs(63_000)).toBe(63_000);
+    expect(window.emptyAtMs(64_000)).toBe(64_000);
     window.add(70_000, 1);
     expect(window.freeAtMs(200_000, 0)).toBe(200_000);
   });
@@ -49,6 +50,15 @@ describe("a sliding window", () => {
     const window = createSlidingWindow();
     window.correct(window.add(1_000, 10), -10);
     expect(window.emptyAtMs(2_000)).toBe(2_000);
+  });
+
+  test("is empty a minute after the last amount, whatever was corrected to nothing since", () => {
+    const window = createSlidingWindow();
+    window.add(1_000, 10);
+    for (const atMs of [2_000, 3_000]) window.correct(window.add(atMs, 10), -10);
+    expect(window.emptyAtMs(4_000)).toBe(61_000);
+    window.add(5_000, 1);
+    expect(window.emptyAtMs(5_000)).toBe(65_000);
   });
 
   test("remembers a moment for each millisecond at the most, and none for long after its minute", () => {

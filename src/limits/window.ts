@@ -52,7 +52,7 @@ export function createSlidingWindow(): SlidingWindow {
       leave(nowMs);
       total += amount;
       const last = entries.at(-1);
-      if (first < entries.length && last?.atMs === nowMs) {
+      if (last?.atMs === nowMs) {
         last.amount += amount;
         return last;
       }
@@ -85,12 +85,8 @@ export function createSlidingWindow(): SlidingWindow {
       return atMs;
     },
     emptyAtMs(nowMs) {
-      leave(nowMs);
-      for (let i = entries.length - 1; i >= first; i -= 1) {
-        const entry = entries[i];
-        if (entry !== undefined && entry.amount > 0) return entry.atMs + WINDOW_MS;
-      }
-      return nowMs;
+      const last = entries.findLast(({ amount }) => amount > 0);
+      return last === undefined ? nowMs : Math.max(nowMs, last.atMs + WINDOW_MS);
     },
   };
 }

@@ -140,6 +140,13 @@ describe("a key", () => {
     expect(asked).toEqual([]);
   });
 
+  test("has an id of its own, which says what it is", () => {
+    const { keys } = createStore();
+    const ids = [keys.issue(), keys.issue()].map(({ keyId }) => keyId);
+    for (const id of ids) expect(id).toMatch(/^key_[0-9a-zA-Z-]+$/);
+    expect(new Set(ids).size).toBe(2);
+  });
+
   test("is stored by a hash that does not contain it and depends on the pepper", () => {
     const parts = {
       find: async () => undefined,
@@ -212,6 +219,19 @@ describe("what was looked up", () => {
     release();
     await early;
     expect(await keys.authenticate(text)).toBe("unknown");
+  });
+
+  test("a question after that has an answer from after it, though an earlier one is under way", async () => {
+    const { keys, issue, rows, hold, release } = createStore();
+    const { text, hash } = issue();
+    hold();
+    const early = keys.authenticate(text);
+    rows.delete(hash);
+    keys.forget();
+    const late = keys.authenticate(text);
+    release();
+    expect(await early).toMatchObject({ accountId: "a" });
+    expect(await late).toBe("unknown");
   });
 
   test("stays bounded, and what made room is asked for again", async () => {

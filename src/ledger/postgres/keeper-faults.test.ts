@@ -124,4 +124,28 @@ describeOnPostgres("a process that shares the books", () => {
     expect(lost).toEqual([{ amount: -20n }]);
     rmSync(folder, { recursive: true });
   });
+
+  test("leaves its notes behind where it ends before the tables have its holds, and only then", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "switchyard-notes-"));
+    for (const isAway of [true, false]) {
+      let mayWrite = true;
+      const one = await startReserving(`away ${isAway}`, {
+        notes: openHoldNotes(folder),
+        over: (own) => ({
+          ...own,
+          save: async (...saving) => {
+            if (!mayWrite) throw new Error("away");
+            return await own.save(...saving);
+          },
+        }),
+      });
+      const notes = join(folder, `${one.boot}.holds`);
+      expect(existsSync(notes)).toBe(true);
+      mayWrite = !isAway;
+      await one.writer.close();
+      expect(existsSync(notes)).toBe(isAway);
+      mayWrite = true;
+    }
+    rmSync(folder, { recursive: true });
+  });
 });

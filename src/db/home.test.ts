@@ -1,5 +1,16 @@
 import { afterAll, expect, test } from "bun:test";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { systemRandom } from "../core/random.ts";
@@ -15,6 +26,7 @@ test("a home is made at first, keeps its files under their names, and is another
   expect(made.adminTokenHash).toBeUndefined();
   expect(made.databaseFile).toBe(join(path, "switchyard.db"));
   expect(readFileSync(join(path, "pepper"), "utf8")).toBe(`${made.pepper}\n`);
+  expect(existsSync(join(path, "lock"))).toBe(true);
   expect([path, join(path, "pepper")].map((each) => statSync(each).mode & 0o777)).toEqual([0o700, 0o600]);
   expect(() => openHome(path, systemRandom)).toThrow("is in use by another Switchyard process");
   made.close();
@@ -44,4 +56,29 @@ test("a secret that others could read is made its owner's alone", () => {
   chmodSync(pepper, 0o644);
   openHome(path, systemRandom).close();
   expect(statSync(pepper).mode & 0o777).toBe(0o600);
+});
+
+test("a folder that cannot be made or takes no file is refused with the reason", () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  expect(() => openHome(join(file, "home"), systemRandom)).toThrow("cannot be written (ENOTDIR). Give it");
+  const path = join(folder, "no-files");
+  mkdirSync(join(path, ".writable"), { recursive: true });
+  expect(() => openHome(path, systemRandom)).toThrow("cannot be written (EISDIR). Give it");
+});
+
+test.if(process.platform === "linux")("a process that was kept out leaves no file open", () => {
+  const path = join(folder, "used");
+  const made = openHome(path, systemRandom);
+  expect(() => openHome(path, systemRandom)).toThrow("is in use");
+  // SQLite closes a file of a process once none of its connections has a lock on it.
+  made.close();
+  const open = readdirSync("/proc/self/fd").flatMap((fd) => {
+    try {
+      return readlinkSync(join("/proc/self/fd", fd));
+    } catch {
+      return [];
+    }
+  });
+  expect(open).not.toContain(join(path, "lock"));
 });

@@ -49,7 +49,7 @@ function makeFolder(folder: string): void {
     writeFileSync(probe, "");
   } catch (error) {
     throw new Error(
-      `The data folder ${folder} cannot be written (${reasonOf(error)}). Give it to this user, or name another in SWITCHYARD_HOME.`,
+      `The data folder ${folder} cannot be written (${(error as NodeJS.ErrnoException).code}). Give it to this user, or name another in SWITCHYARD_HOME.`,
       { cause: error },
     );
   }
@@ -74,8 +74,4 @@ function lockFolder(folder: string): { close(): void } {
     );
   }
   return lock;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

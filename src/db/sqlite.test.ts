@@ -1,11 +1,11 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { openSqlite } from "../runtime/sqlite.ts";
 import { openForReading } from "./sqlite.ts";
-import { openForWriting } from "./sqlite-file.ts";
+import { isDiskFull, openForFigures, openForWriting } from "./sqlite-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "switchyard-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -95,4 +95,28 @@ test("reads wait a second for a file that is held, and write nothing", async () 
   expect(await sql`insert into t values (1)`.execute(reads).catch(String)).toContain("readonly");
   await reads.destroy();
   writer.close();
+});
+
+test("reads make no file where there is none", () => {
+  const file = join(folder, "missing.db");
+  expect(() => openForReading(file)).toThrow("unable to open");
+  expect(existsSync(file)).toBe(false);
+});
+
+test("figures wait a second for a file that is held, and are folded into it in large steps", () => {
+  const file = join(folder, "figures.db");
+  openForWriting(file).close();
+  const figures = openForFigures(file);
+  const told = ["busy_timeout", "synchronous", "wal_autocheckpoint"].map((name) =>
+    Object.values(figures.prepare(`pragma ${name}`).get() ?? {}),
+  );
+  // 1 is `normal`: the log is synced when it is folded, and not at each commit.
+  expect(told).toEqual([[1_000n], [1n], [4_000n]]);
+  figures.close();
+});
+
+test("a full disk is known by the text of SQLite's error", () => {
+  expect(isDiskFull(new Error("SQLiteError: database or disk is full"))).toBe(true);
+  for (const other of [new Error("database is locked"), "database or disk is full", undefined])
+    expect(isDiskFull(other)).toBe(false);
 });

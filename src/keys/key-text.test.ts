@@ -12,6 +12,10 @@ test("a key is sk- and 49 base-62 characters, and is known as one", () => {
   }
 });
 
+test("a key of an earlier version is still one", () => {
+  expect(isKeyText("sk-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg37cCQ0")).toBe(true);
+});
+
 test("bytes that would make some digits likelier are thrown away", () => {
   let next = 0;
   const random = { bytes: (count: number) => Uint8Array.from({ length: count }, () => 247 + (next++ % 9)) };

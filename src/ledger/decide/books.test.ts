@@ -9,7 +9,7 @@ import type { MoneyCommand } from "../commands.ts";
 import type { AccountRow, HoldRow, KeyRow } from "../rows.ts";
 
 const { grant, hold, settle, voided } = commandsFor((name) => name);
-const { submit, claim, attempt, noteRefusal, renew, release, finish, fail, cancel, forgetFiles } =
+const { submit, claim, attempt, noteRefusal, noteJob, renew, release, finish, fail, cancel, forgetFiles } =
   taskCommandsFor((name) => name);
 
 /** Rows as a store would have read them: the account has 100 with 60 held by `h`, unless told otherwise. */
@@ -260,6 +260,31 @@ test("of what was not counted there is none", () => {
     { ok: true },
     { ok: false, reason: "full" },
   ]);
+});
+
+describe("a task that runs goes to another provider", () => {
+  const moved = (...did: readonly MoneyCommand[]) => {
+    const read = state({});
+    decide(read, [submit("x", 10n), claim("x", { provider: "p" }), ...did]);
+    const { outcomes, changes } = decide(read, [
+      attempt("x", 2, { to: { provider: "q", providerLimit: 1 } }),
+    ]);
+    return [outcomes[0], changes.changedTasks.get("x")?.provider];
+  };
+  const refused = { failure: "The task x may have been begun at p: it cannot go to another." };
+
+  test("where all its attempts were surely refused", () => {
+    expect(moved(attempt("x", 1), noteRefusal("x", 1))).toEqual([{ answer: { ok: true } }, "q"]);
+  });
+
+  test("but not where one may have begun it", () => {
+    expect(moved(attempt("x", 1))).toEqual([refused, undefined]);
+  });
+
+  test("but not where a job of it is known", () => {
+    const did = [attempt("x", 1), noteJob("x", "job-1"), noteRefusal("x", 1)];
+    expect(moved(...did)).toEqual([refused, undefined]);
+  });
 });
 
 test("a request that ends without a timeline has a row of what is known", () => {

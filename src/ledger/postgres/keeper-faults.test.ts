@@ -102,6 +102,21 @@ describeOnPostgres("a process that shares the books", () => {
     await audit();
   });
 
+  test("brings holds that stay open into the tables, and gives back what it does not use", async () => {
+    const one = await startReserving("one");
+    await one.clock.advance(LEASE_MS / 3 + 1);
+    await one.beat();
+    while ((await account()).held < 20n) await Bun.sleep(1);
+    expect(one.keeper.held().accounts.get("a") ?? 0n).toBe(0n);
+    await audit();
+    for (let i = 0; i < 4; i += 1) {
+      await one.clock.advance(LEASE_MS / 3);
+      await one.beat();
+    }
+    while ((await rows()).length > 0) await Bun.sleep(1);
+    await audit();
+  });
+
   test("begins its notes anew after its lease had run out, as another may have removed them", async () => {
     const folder = mkdtempSync(join(tmpdir(), "switchyard-notes-"));
     const one = await startReserving("one", { notes: openHoldNotes(folder) });

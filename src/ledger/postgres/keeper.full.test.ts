@@ -182,21 +182,6 @@ describeOnPostgres("processes that share the books", () => {
     await audit();
   });
 
-  test("bring holds that stay open into the tables, and give back what they do not use", async () => {
-    const one = await startReserving("one");
-    await one.clock.advance(LEASE_MS / 3 + 1);
-    await one.beat();
-    while ((await account()).held < 20n) await Bun.sleep(1);
-    expect(one.keeper.held().accounts.get("a") ?? 0n).toBe(0n);
-    await audit();
-    for (let i = 0; i < 4; i += 1) {
-      await one.clock.advance(LEASE_MS / 3);
-      await one.beat();
-    }
-    while ((await rows()).length > 0) await Bun.sleep(1);
-    await audit();
-  });
-
   test("are asked for an allotment that is being taken, too: a key may have been narrowed meanwhile", async () => {
     const one = await start("one");
     await start("two");

@@ -7,6 +7,7 @@ import type { Log } from "../../core/log/log.ts";
 import { migrate } from "../../db/migrate.ts";
 import { kyselyOver, openForReading } from "../../db/sqlite.ts";
 import { openForWriting } from "../../db/sqlite-file.ts";
+import { openSqlite } from "../../runtime/sqlite.ts";
 import type { Command } from "../commands.ts";
 import { keepBooks } from "./keep-books.ts";
 import { createWriter, type Writer } from "../writer.ts";
@@ -58,6 +59,13 @@ async function balance(): Promise<bigint | undefined> {
   return row?.balance;
 }
 
+function journalRow(): unknown {
+  const database = openSqlite(file, { readonly: true });
+  const row = database.prepare("select * from journal").get();
+  database.close();
+  return row;
+}
+
 describe("a writer over a real thread and a real file", () => {
   test("answers many commands at once, money as bigint, durable when answered", async () => {
     const writer = await openWriter(undefined);
@@ -86,6 +94,16 @@ describe("a writer over a real thread and a real file", () => {
     expect(refused as string).toBe("CommandRefused");
     expect(await balance()).toBe(0n);
     expect(await writer.submit(grant(1))).toEqual({ ok: true, balance: 1n });
+  });
+
+  test("one that is closed leaves all of it in the tables, which say that they were closed", async () => {
+    const writer = await openWriter(undefined);
+    await writer.submit(account);
+    expect(journalRow()).toMatchObject({ is_closed: 0n });
+    await writer.close();
+    expect(journalRow()).toMatchObject({ is_closed: 1n });
+    await openWriter(undefined);
+    expect(journalRow()).toMatchObject({ is_closed: 0n });
   });
 
   test("a disk that cannot be written is told at the start, in one sentence", async () => {

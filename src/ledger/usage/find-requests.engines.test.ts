@@ -77,6 +77,25 @@ describeOnEngineOfSuite("requests are found", (engine) => {
     for (let i = 0; i < 100; i += 1) await isFound(aWish());
   });
 
+  test("once, also where they are rolled up while they are looked for", async () => {
+    for (const before of [undefined, 95n, 130n]) {
+      await insert(Array.from({ length: 60 }, () => makeRequest(random)));
+      let isFirst = true;
+      const meanwhile = database().withPlugin({
+        transformQuery: ({ node }) => node,
+        async transformResult({ result }) {
+          const wasFirst = isFirst;
+          isFirst = false;
+          if (wasFirst) while (await rollSome());
+          return result;
+        },
+      });
+      const wish = { filter: {}, ...(before === undefined ? {} : { before }) };
+      const found = await findRequests(meanwhile, engine.name, wish, 1_000);
+      expect(found.map(({ id }) => id)).toEqual(expected(wish));
+    }
+  });
+
   test("where nothing has what is asked, and where there are none", async () => {
     expect(await findRequests(database(), engine.name, { filter: { model: "m/1" } }, 5)).toEqual([]);
     await insert(Array.from({ length: 50 }, () => makeRequest(random)));

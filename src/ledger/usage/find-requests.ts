@@ -156,7 +156,8 @@ function takeDays(
   const begun = taken
     .filter(({ first }) => first <= floor)
     .map((day) => Object.assign({}, day, { last: day.last < floor ? day.last : floor, requests: 0 }));
-  return { taken, left: [...begun, ...days.slice(next)].toSorted((a, b) => Number(b.last - a.last)), floor };
+  // In the same order: what was begun reaches as high as the floor, which no day behind it is above.
+  return { taken, left: [...begun, ...days.slice(next)], floor };
 }
 
 /**

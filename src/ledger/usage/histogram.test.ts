@@ -57,3 +57,7 @@ test("histograms add up, and their text is read as it was written", () => {
   expect(readHistogram(histogramText(sum))).toEqual(sum);
   expect(readHistogram(histogramText([]))).toEqual([]);
 });
+
+test("the text is the same in every version: what is stored is read by later ones", () => {
+  expect(histogramText(of(0, 1, 1.9, 1_000, 1_000, 60_000))).toBe("[0,1,1,1,8,1,80,2,127,1]");
+});

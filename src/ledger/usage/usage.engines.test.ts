@@ -179,6 +179,26 @@ describeOnEngineOfSuite("usage", (engine) => {
     }
   });
 
+  test("has each request once where more of them wait than are in memory at a time", async () => {
+    const all: UsageQuery = {
+      fromMs: START,
+      toMs: START + DAYS * DAY_MS,
+      isOpen: true,
+      filter: {},
+      interval: "all",
+      groupBy: "none",
+      measures: MEASURES,
+    };
+    // SQLite takes 32,766 values in a statement.
+    for (const more of [1_000, 1_500, 1_500, 1_000, 1]) {
+      await insert(
+        writes,
+        Array.from({ length: more }, () => makeRequest(random)),
+      );
+      if (made.length >= 5_000) await isAsSummed(all);
+    }
+  });
+
   test("stays exact when roll-ups die anywhere, are repeated, and are done by two processes at once", async () => {
     for (let round = 0; round < 10; round += 1) {
       await insert(writes, Array.from({ length: 30 }, make));

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { runsOf } from "../../../test/runs.ts";
 import { imageSizeIn, imageSizeOf, rawImageSizeOf } from "./image-size.ts";
 
-const RUNS = runsOf(1_000, 50_000);
+const RUNS = runsOf(100, 50_000);
 
 type Bytes = readonly number[];
 

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { sql } from "kysely";
 import { sharedCluster } from "../../test/postgres/cluster.ts";
 import { describeOnPostgres } from "../../test/postgres/on-postgres.ts";
-import { openPostgres, openUnhurried } from "./postgres.ts";
+import { atOneMoment } from "./one-moment.ts";
+import { connectWriter, openPostgres, openUnhurried } from "./postgres.ts";
 import type { Database } from "./schema.ts";
 
 const ownProcess = async (db: Database): Promise<number> => {
@@ -45,6 +46,110 @@ describeOnPostgres("a connection for reads", () => {
     };
     expect(await told(openPostgres(url))).toEqual({ name: "switchyard", most: "5s" });
     expect(await told(openUnhurried(url))).toMatchObject({ most: "0" });
+    await drop();
+  });
+});
+
+describeOnPostgres("a connection for writes", () => {
+  test("commits to the disk and plans by keys, whatever the server's own settings are", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    const admin = openUnhurried(url);
+    await sql`do $$ begin
+      execute format('alter database %I set synchronous_commit = off', current_database());
+      execute format('alter database %I set idle_in_transaction_session_timeout = 0', current_database());
+    end $$`.execute(admin);
+    const client = await connectWriter(url);
+    const { rows } = await client.query("select name, setting from pg_settings where name = any ($1)", [
+      [
+        "application_name",
+        "synchronous_commit",
+        "enable_seqscan",
+        "enable_hashjoin",
+        "enable_mergejoin",
+        "jit",
+        "plan_cache_mode",
+        "statement_timeout",
+        "idle_in_transaction_session_timeout",
+      ],
+    ]);
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+      application_name: "switchyard",
+      synchronous_commit: "on",
+      enable_seqscan: "off",
+      enable_hashjoin: "off",
+      enable_mergejoin: "off",
+      jit: "off",
+      plan_cache_mode: "force_generic_plan",
+      statement_timeout: "5000",
+      idle_in_transaction_session_timeout: "5000",
+    });
+    await client.end();
+    await admin.destroy();
+    await drop();
+  });
+
+  test("a server that commits to others as well is left to do so", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    const admin = openUnhurried(url);
+    await sql`do $$ begin
+      execute format('alter database %I set synchronous_commit = remote_apply', current_database());
+    end $$`.execute(admin);
+    const client = await connectWriter(url);
+    const { rows } = await client.query("select current_setting('synchronous_commit') as told");
+    expect(rows).toEqual([{ told: "remote_apply" }]);
+    await client.end();
+    await admin.destroy();
+    await drop();
+  });
+
+  test("says that it is lost when the server ends it, and gives whole numbers exactly", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    const admin = openUnhurried(url);
+    let lose = (): void => {};
+    const lost = new Promise<void>((resolve) => (lose = resolve));
+    const client = await connectWriter(url, () => lose());
+    const { rows } = await client.query("select pg_backend_pid() as pid, 9007199254740993::bigint as whole");
+    expect(rows[0].whole).toBe(9_007_199_254_740_993n);
+    await sql`select pg_terminate_backend(${rows[0].pid})`.execute(admin);
+    await lost;
+    await admin.destroy();
+    await drop();
+  });
+
+  test("says that it is lost when it is ended here", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    let times = 0;
+    const client = await connectWriter(url, () => (times += 1));
+    expect(times).toBe(0);
+    await client.end();
+    expect(times).toBe(1);
+    await drop();
+  });
+});
+
+describeOnPostgres("reads at one moment", () => {
+  test("see nothing that was written since the first of them", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    const [db, other] = [openPostgres(url), openPostgres(url)];
+    await sql`create table t (n bigint)`.execute(db);
+    const count = async (from: Database): Promise<unknown> =>
+      (await sql`select count(*) as n from t`.execute(from)).rows;
+    await atOneMoment(db, async (snapshot) => {
+      expect(await count(snapshot)).toEqual([{ n: 0n }]);
+      await sql`insert into t values (1)`.execute(other);
+      expect(await count(snapshot)).toEqual([{ n: 0n }]);
+    });
+    expect(await count(db)).toEqual([{ n: 1n }]);
+    await Promise.all([db.destroy(), other.destroy()]);
+    await drop();
+  });
+
+  test("wait for no compiler", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    const db = openPostgres(url);
+    const { rows } = await sql`select current_setting('jit') as jit`.execute(db);
+    expect(rows).toEqual([{ jit: "off" }]);
+    await db.destroy();
     await drop();
   });
 });

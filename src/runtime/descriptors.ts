@@ -98,8 +98,8 @@ const NOT_CONNECTED = new Set(["EMFILE", "ENFILE", "ECONNREFUSED", "ENOTFOUND", 
 /** Opens a connection, and once more out of the reserve where there was no descriptor: then nothing was sent. */
 export function withDescriptor<T>(open: () => Promise<T>): Promise<T> {
   return open().catch((error: unknown) => {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    if (!NOT_CONNECTED.has(code) || areFree(1) || !relieve()) throw error;
+    const code = (error as NodeJS.ErrnoException | undefined)?.code;
+    if (code === undefined || !NOT_CONNECTED.has(code) || areFree(1) || !relieve()) throw error;
     return open();
   });
 }

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../../../test/gateway/engines.ts";
 import { figuresOf, START } from "../../../test/ledger/made-requests.ts";
 import { createHorizon } from "../../ledger/usage/horizon.ts";
-import { noteLedgerHours } from "../../ledger/usage/ledger-hours.ts";
+import { hasUnnoted, noteLedgerHours } from "../../ledger/usage/ledger-hours.ts";
 import { HOUR_MS } from "../../ledger/usage/views.ts";
 import { listEntries } from "./entries.ts";
 
@@ -101,5 +101,15 @@ describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
     }
     while (await note(25));
     for (let i = 0; i < 20; i += 1) await isRight();
+  });
+
+  test("is noted to its end: then no entry waits", async () => {
+    expect(await hasUnnoted(database())).toBe(false);
+    await insert(7);
+    expect(await hasUnnoted(database())).toBe(true);
+    expect([await note(5), await hasUnnoted(database())]).toEqual([true, true]);
+    expect([await note(5), await hasUnnoted(database())]).toEqual([false, false]);
+    await insert(1);
+    expect(await hasUnnoted(database())).toBe(true);
   });
 });

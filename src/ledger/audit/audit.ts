@@ -126,5 +126,5 @@ export function postgresAuditor(url: string): Auditor {
 
 /** Checks one snapshot of the books. */
 export function checkSnapshot(database: Database, engine: Engine, request: AuditRequest): Promise<Findings> {
-  return atOneMoment(database, engine, (tx) => checkBooks(tx, engine, request));
+  return atOneMoment(database, (tx) => checkBooks(tx, engine, request));
 }

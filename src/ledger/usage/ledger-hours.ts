@@ -26,7 +26,7 @@ export async function noteLedgerHours({
 }): Promise<boolean> {
   // Before the snapshot, which then has all entries up to it.
   const upTo = await horizon();
-  const next = await atOneMoment(database, engine, async (tx) => {
+  const next = await atOneMoment(database, async (tx) => {
     const mark = await readLedgerMark(tx);
     return { mark, ...(await nextHours(tx, { mark, upTo, maxEntries })) };
   });

@@ -84,7 +84,7 @@ export function readUsage(
   engine: Engine,
   query: UsageQuery,
 ): Promise<readonly UsageGroup[]> {
-  return atOneMoment(database, engine, (tx) => readFrom(tx, engine, query));
+  return atOneMoment(database, (tx) => readFrom(tx, engine, query));
 }
 
 async function readFrom(

@@ -50,7 +50,7 @@ export async function rollUpRecent({
 }: Omit<RollUpParts, "horizon">): Promise<boolean> {
   // Mostly there are too few: one statement finds that.
   if ((await waitingIn(database)) < BigInt(maxRequests)) return false;
-  const next = await atOneMoment(database, engine, (tx) => readNext(tx, engine, maxRequests));
+  const next = await atOneMoment(database, (tx) => readNext(tx, engine, maxRequests));
   if (next === undefined) return false;
   await writeMarked({
     database,

@@ -30,7 +30,7 @@ export async function rollUp(parts: RollUpParts): Promise<boolean> {
   const { database, engine, horizon, failpoint, maxRequests = MAX_REQUESTS } = parts;
   // Before the snapshot, which then has all rows up to it.
   const upTo = await horizon();
-  const next = await atOneMoment(database, engine, (tx) => readNext(tx, engine, { upTo, maxRequests }));
+  const next = await atOneMoment(database, (tx) => readNext(tx, engine, { upTo, maxRequests }));
   if (next === undefined) return false;
   await writeMarked({
     database,

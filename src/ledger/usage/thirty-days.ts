@@ -33,7 +33,7 @@ export async function sumThirtyDays({
 }: Omit<RollUpParts, "horizon" | "maxRequests">): Promise<boolean> {
   const fromMs = await unsummed(database);
   if (fromMs === undefined) return false;
-  const { mark, rollups } = await atOneMoment(database, engine, (tx) => addUp(tx, engine, fromMs));
+  const { mark, rollups } = await atOneMoment(database, (tx) => addUp(tx, engine, fromMs));
   await writeMarked({
     database,
     failpoint,

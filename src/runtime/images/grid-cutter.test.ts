@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { decodePng } from "./decode-png.ts";
 import { encodePng } from "./encode-png.ts";
+import { cutGrid } from "./cut-grid.ts";
 import { createGridCutter } from "./grid-cutter.ts";
 import type { Pixels } from "./pixels.ts";
 
@@ -73,4 +74,24 @@ test("what is no whole image, or too small, is refused, and the next is cut all 
   ])
     expect(await cut(bad, grid).catch(String)).toContain("could not be cut");
   expect(await cut(whole, grid)).toHaveLength(4);
+});
+
+test("an image of more than forty million pixels is not decoded", async () => {
+  const sized = (width: number, height: number): Uint8Array<ArrayBuffer> => {
+    const file = Uint8Array.from(encodePng(chart(8, 8)));
+    new DataView(file.buffer).setUint32(16, width);
+    new DataView(file.buffer).setUint32(20, height);
+    return file;
+  };
+  const reasonOf = (file: Uint8Array<ArrayBuffer>): Promise<string> =>
+    cutGrid(file, { columns: 1, rows: 1 }).then(
+      () => "",
+      (error: Error) => error.message,
+    );
+  const unfit = "it is no image of a fitting size";
+  expect(await reasonOf(sized(1, 40_000_001))).toBe(unfit);
+  expect(await reasonOf(sized(40_000_001, 1))).toBe(unfit);
+  expect(await reasonOf(sized(8_000, 5_001))).toBe(unfit);
+  // Its head alone is right.
+  expect(await reasonOf(sized(8_000, 5_000))).not.toBe(unfit);
 });

@@ -9,19 +9,36 @@ export interface MadeUpRequest {
 const TEXT =
   "The parcel was handed to the carrier on Tuesday; “in transit” is all that its page says. Say what is known.\n";
 
+/** As much of it as stands in the parts of a conversation. */
+const SYSTEM = TEXT.repeat(4);
+const AGENT_SYSTEM = TEXT.repeat(20);
+const QUESTION = TEXT.repeat(2);
+const RESULT = TEXT.repeat(8);
+
+/** Tokens of output that are asked for, in a conversation and by an agent. */
+const FEW_TOKENS = 256;
+const MANY_TOKENS = 1024;
+
+/** A schema as an agent sends it. */
 const PARAMETERS = {
   type: "object",
   properties: {
     order: { type: "string", description: "The number of the order" },
-    days: { type: "integer", description: TEXT },
-    places: { type: "array", items: { type: "string", enum: ["shop", "carrier", "customer"] } },
+    days: { type: "integer", description: "For how many days to look back" },
+    places: { type: "array", items: { type: "string", enum: "the shop, the carrier".split(", ") } },
   },
   required: ["order"],
 };
 
-const TOOLS = ["find_order", "ask_carrier", "read_page", "write_note", "list_files", "run_command"].map(
-  (name) => ({ name, description: TEXT.repeat(3) }),
-);
+const NAMES = "find_order ask_carrier read_page write_note list_files run_command".split(" ");
+const TOOLS = NAMES.map((name) => ({ name, description: TEXT }));
+
+/** The call of a tool in an agent's conversation. */
+const [CALLED] = NAMES;
+const CALL_ID = "call_1";
+const INPUT = { order: TEXT };
+
+const CUSTOMER = "the first customer";
 
 /** Bodies of each format: a short conversation, and one of an agent with tools. */
 const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly object[]>> = {
@@ -29,63 +46,63 @@ const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly obje
     {
       model,
       messages: [
-        { role: "system", content: TEXT.repeat(4) },
+        { role: "system", content: SYSTEM },
         { role: "user", content: TEXT },
         { role: "assistant", content: TEXT },
-        { role: "user", content: TEXT.repeat(2) },
+        { role: "user", content: QUESTION },
       ],
-      max_completion_tokens: 256,
-      user: "customer-1",
+      max_completion_tokens: FEW_TOKENS,
+      user: CUSTOMER,
     },
     {
       model,
       messages: [
-        { role: "system", content: TEXT.repeat(20) },
+        { role: "system", content: AGENT_SYSTEM },
         { role: "user", content: [{ type: "text", text: TEXT }] },
         {
           role: "assistant",
           content: null,
           tool_calls: [
-            { id: "call_1", type: "function", function: { name: "find_order", arguments: '{"order":"1"}' } },
+            { id: CALL_ID, type: "function", function: { name: CALLED, arguments: JSON.stringify(INPUT) } },
           ],
         },
-        { role: "tool", tool_call_id: "call_1", content: TEXT.repeat(8) },
+        { role: "tool", tool_call_id: CALL_ID, content: RESULT },
         { role: "assistant", content: TEXT },
         { role: "user", content: TEXT },
       ],
       tools: TOOLS.map((tool) => ({ type: "function", function: { ...tool, parameters: PARAMETERS } })),
       tool_choice: "auto",
-      max_tokens: 1024,
+      max_tokens: MANY_TOKENS,
     },
   ],
   compat_messages: (model) => [
     {
       model,
-      max_tokens: 256,
-      system: TEXT.repeat(4),
+      max_tokens: FEW_TOKENS,
+      system: SYSTEM,
       messages: [
         { role: "user", content: TEXT },
         { role: "assistant", content: TEXT },
-        { role: "user", content: TEXT.repeat(2) },
+        { role: "user", content: QUESTION },
       ],
-      metadata: { user_id: "customer-1" },
+      metadata: { user_id: CUSTOMER },
     },
     {
       model,
-      max_tokens: 1024,
-      system: [{ type: "text", text: TEXT.repeat(20), cache_control: { type: "ephemeral" } }],
+      max_tokens: MANY_TOKENS,
+      system: [{ type: "text", text: AGENT_SYSTEM, cache_control: { type: "ephemeral" } }],
       messages: [
         { role: "user", content: [{ type: "text", text: TEXT }] },
         {
           role: "assistant",
           content: [
             { type: "text", text: TEXT },
-            { type: "tool_use", id: "toolu_1", name: "find_order", input: { order: "1" } },
+            { type: "tool_use", id: CALL_ID, name: CALLED, input: INPUT },
           ],
         },
         {
           role: "user",
-          content: [{ type: "tool_result", tool_use_id: "toolu_1", content: TEXT.repeat(8) }],
+          content: [{ type: "tool_result", tool_use_id: CALL_ID, content: RESULT }],
         },
         { role: "assistant", content: TEXT },
         { role: "user", content: TEXT },
@@ -95,22 +112,22 @@ const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly obje
   ],
   compat_generate_content: () => [
     {
-      systemInstruction: { parts: [{ text: TEXT.repeat(4) }] },
+      systemInstruction: { parts: [{ text: SYSTEM }] },
       contents: [
         { role: "user", parts: [{ text: TEXT }] },
         { role: "model", parts: [{ text: TEXT }] },
-        { role: "user", parts: [{ text: TEXT.repeat(2) }] },
+        { role: "user", parts: [{ text: QUESTION }] },
       ],
-      generationConfig: { maxOutputTokens: 256 },
+      generationConfig: { maxOutputTokens: FEW_TOKENS },
     },
     {
-      systemInstruction: { parts: [{ text: TEXT.repeat(20) }] },
+      systemInstruction: { parts: [{ text: AGENT_SYSTEM }] },
       contents: [
         { role: "user", parts: [{ text: TEXT }] },
-        { role: "model", parts: [{ functionCall: { name: "find_order", args: { order: "1" } } }] },
+        { role: "model", parts: [{ functionCall: { name: CALLED, args: INPUT } }] },
         {
           role: "user",
-          parts: [{ functionResponse: { name: "find_order", response: { text: TEXT.repeat(8) } } }],
+          parts: [{ functionResponse: { name: CALLED, response: { text: RESULT } } }],
         },
         { role: "model", parts: [{ text: TEXT }] },
         { role: "user", parts: [{ text: TEXT }] },
@@ -124,7 +141,7 @@ const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly obje
           })),
         },
       ],
-      generationConfig: { maxOutputTokens: 1024 },
+      generationConfig: { maxOutputTokens: MANY_TOKENS },
     },
   ],
 };

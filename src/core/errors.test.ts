@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type ErrorKind, GatewayError, quoted, toGatewayError, withHeaders } from "./errors.ts";
+import { type ErrorKind, GatewayError, quoted, toGatewayError, withHeaders, withWarnings } from "./errors.ts";
 
 const STATUSES: Readonly<Record<ErrorKind, number>> = {
   invalid_request_error: 400,
@@ -79,4 +79,16 @@ test("what a caller wrote is quoted up to 100 characters", () => {
   expect(quoted('a "b"\n')).toBe('"a \\"b\\"\\n"');
   expect(quoted("x".repeat(100))).toBe(`"${"x".repeat(100)}"`);
   expect(quoted("x".repeat(101))).toBe(`"${"x".repeat(100)}"`);
+});
+
+test("an error has its class's name, and no warnings unless it is given some", () => {
+  const error = new GatewayError("auth_error", "m");
+  expect([error.name, error.warnings]).toEqual(["GatewayError", []]);
+});
+
+test("an error with more warnings says these before its own, and with none it is itself", () => {
+  const error = new GatewayError("upstream_error", "m", { code: "c", warnings: ["own"] });
+  expect(withWarnings(error, [])).toBe(error);
+  expect(withWarnings(error, ["one"])).toMatchObject({ code: "c", warnings: ["one", "own"] });
+  expect(withWarnings(error, ["one", "two"]).warnings).toEqual(["one", "two", "own"]);
 });

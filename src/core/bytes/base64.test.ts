@@ -19,6 +19,7 @@ test("base64 of any writing comes out in the standard alphabet, padded", () => {
     ["QUI", "QUI="],
     ["QQ", "QQ=="],
     ["QQ==", "QQ=="],
+    ["QUJDREVGRw", "QUJDREVGRw=="],
     ["-_-_", "+/+/"],
     ["%2B%2fAA", "+/AA"],
     ["QQ%3D%3D", "QQ=="],

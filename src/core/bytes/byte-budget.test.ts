@@ -218,3 +218,29 @@ test("a part of an account gives back at its close what it still holds, and no m
   account.close();
   expect(budget.taken()).toBe(0);
 });
+
+test("room that is left is lent, and the eldest loans end when work needs it", async () => {
+  const budget = createByteBudget(() => 100 * UNIT);
+  const revoked: string[] = [];
+  const lend = (name: string, units: number) => budget.lend(units * UNIT, () => revoked.push(name));
+  const [first, second] = [lend("first", 40), lend("second", 60)];
+  expect([typeof first, typeof second, lend("none", 1)]).toEqual(["function", "function", undefined]);
+  const account = budget.open();
+  await account.take(30 * UNIT, signal);
+  expect(revoked).toEqual(["first"]);
+  // It has ended: to say so once more changes nothing.
+  first?.();
+  expect(lend("too much", 11)).toBeUndefined();
+  expect(lend("third", 10)).toBeFunction();
+  second?.();
+  await account.take(60 * UNIT, signal);
+  expect(revoked).toEqual(["first"]);
+  await account.take(1 * UNIT, signal);
+  expect(revoked).toEqual(["first", "third"]);
+  account.close();
+  expect(lend("all", 100)).toBeFunction();
+});
+
+test("a quarter of a mebibyte of each work is not counted", () => {
+  expect(UNCOUNTED_BYTES).toBe(262_144);
+});

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { runsOf } from "../../../test/runs.ts";
-import { creditsNumber, creditsText, MAX_MICRO_CREDITS, parseCredits, parseDecimal } from "./credits.ts";
+import {
+  creditsNumber,
+  creditsText,
+  MAX_CREDITS,
+  MAX_MICRO_CREDITS,
+  parseCredits,
+  parseDecimal,
+} from "./credits.ts";
 
 const RUNS = runsOf(5_000, 100_000);
 const any53Bit = fc.bigInt({ min: -MAX_MICRO_CREDITS, max: MAX_MICRO_CREDITS });
@@ -27,6 +34,10 @@ test("credits as a number read back exactly below 2^33 credits", () => {
     }),
     RUNS,
   );
+});
+
+test("a call may name as many whole credits as every store holds exactly", () => {
+  expect(MAX_CREDITS).toBe(9_007_199_254n);
 });
 
 describe("text", () => {

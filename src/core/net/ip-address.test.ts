@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isIn, readAddress, readRange } from "./ip-address.ts";
+import { isAddress, isIn, readAddress, readRange } from "./ip-address.ts";
 
 const isWithin = (address: string, range: string): boolean =>
   isIn(readAddress(address) ?? [], readRange(range) ?? { groups: [], bits: 0 });
@@ -16,9 +16,30 @@ describe("an address of IPv6", () => {
     ["1:2:3:4:5:6:7:8::", undefined],
     ["1:2:3:4:5:6:7:1.2.3.4", undefined],
     ["1:2:3:4:5:6:7", undefined],
+    ["1:2:3:4::5:6:7", [1, 2, 3, 4, 0, 5, 6, 7]],
+    ["1:2:3:4::5:6:7:8", undefined],
+    ["1::2::3", undefined],
+    ["1.2.3.4::", undefined],
+    ["1.2.3.4::1", undefined],
+    ["::1.2.3", undefined],
+    ["::1.2.3.4", [0, 0, 0, 0, 0, 0, 0x102, 0x304]],
+    ["g::1", undefined],
+    ["1::g", undefined],
+    ["12345::", undefined],
+    ["::g:1.2.3.4", undefined],
   ] as const)
     test(`${text} is ${groups === undefined ? "none" : "read"}`, () =>
       expect(readAddress(text)).toEqual(groups as number[] | undefined));
+});
+
+test("an address of IPv4 is four plain decimal numbers of a byte", () => {
+  expect(readAddress("0.10.200.255")).toEqual([0, 10, 200, 255]);
+  for (const text of ["", "1.2.3", "1.2.3.4.5", "1.2.3.256", "1.2.3.04", "1.2.3.x", "1.2.3.", "1.2.3.1000"])
+    expect([text, readAddress(text)]).toEqual([text, undefined]);
+});
+
+test("a text is an address or none", () => {
+  expect(["1.2.3.4", "::1", "1.2.3", "[::1]"].map(isAddress)).toEqual([true, true, false, false]);
 });
 
 describe("a range", () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { sql } from "kysely";
 import { sharedCluster } from "../../test/postgres/cluster.ts";
 import { describeOnPostgres } from "../../test/postgres/on-postgres.ts";
@@ -46,6 +47,52 @@ describeOnPostgres("a connection for reads", () => {
     };
     expect(await told(openPostgres(url))).toEqual({ name: "switchyard", most: "5s" });
     expect(await told(openUnhurried(url))).toMatchObject({ most: "0" });
+    await drop();
+  });
+});
+
+describeOnPostgres("connections", () => {
+  test("are as many as there are reads at once, but eight at most; for long work there is one", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    for (const [open, most] of [
+      [openPostgres, 8],
+      [openUnhurried, 1],
+    ] as const) {
+      const db = open(url);
+      const slowly = async (): Promise<number> => {
+        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid, pg_sleep(0.1)`.execute(
+          db,
+        );
+        return rows[0]?.pid ?? 0;
+      };
+      const pids = await Promise.all(Array.from({ length: 9 }, slowly));
+      expect(new Set(pids).size).toBe(most);
+      await db.destroy();
+    }
+    await drop();
+  });
+
+  test.if(process.platform === "linux")("are kept alive where they are silent", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    const [reads, long, writer] = [openPostgres(url), openUnhurried(url), await connectWriter(url)];
+    const portOf = sql<{ port: number }>`select inet_client_port() as port`;
+    const ports = [
+      (await portOf.execute(reads)).rows[0]?.port,
+      (await portOf.execute(long)).rows[0]?.port,
+      (await writer.query<{ port: number }>("select inet_client_port() as port")).rows[0]?.port,
+    ];
+    // Of each socket its local address, and the timer that runs: 02 is that of keeping alive, once all is acknowledged.
+    const timers = (): unknown[] => {
+      const lines = ["tcp", "tcp6"].flatMap((name) => readFileSync(`/proc/net/${name}`, "utf8").split("\n"));
+      return ports.map((port = 0) => {
+        const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+        const own = lines.map((line) => line.trim().split(/\s+/)).find(([, at]) => at?.endsWith(local));
+        return own?.[5]?.slice(0, 2);
+      });
+    };
+    while (timers().includes("01")) await Bun.sleep(5);
+    expect(timers()).toEqual(["02", "02", "02"]);
+    await Promise.all([reads.destroy(), long.destroy(), writer.end()]);
     await drop();
   });
 });

@@ -13,7 +13,7 @@ import { requestsIn } from "./requests.ts";
 const files = loadModelFiles(join(import.meta.dirname, "../../models"));
 
 /** A rehearsal, and how often it would have let others have a turn. */
-async function open() {
+async function open(relay: object = {}) {
   const clock = createFakeClock();
   let breaths = 0;
   // Of the gateway's services a rehearsal only uses those that leave nothing.
@@ -27,6 +27,7 @@ async function open() {
       live: createLiveCalls(),
       carrierSecret: "s".repeat(64),
       unknownUsage: { seen() {} },
+      ...relay,
     },
   } as unknown as EdgeServices;
   const rehearse = await openRehearsal({ edge, files, clock, random: systemRandom }, async () => {
@@ -44,6 +45,11 @@ test("a rehearsal is a paid call of each kind, which is answered, as often as it
   // The answers of the first round are known in the second.
   expect(breaths() - first).toBeLessThan(first);
   expect(timers()).toBe(0);
+});
+
+test("a request that is not answered is told by its path and what was said", async () => {
+  const { rehearse } = await open({ thinking: undefined });
+  expect(await rehearse().catch(String)).toMatch(/^Error: \/api\/v1\/\S+ was answered with 500: /);
 });
 
 test("each format has a conversation and an agent's, plain and streamed", () => {

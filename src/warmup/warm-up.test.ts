@@ -38,6 +38,50 @@ test("a warming begins after a while, runs its rounds, and ends", async () => {
   expect(clock.timers()).toBe(0);
 });
 
+test("it begins after a second and a turn of others, and has twenty rounds", async () => {
+  const { clock, seen, hasEnded } = warm();
+  await clock.advance(1_000);
+  expect(seen.rounds).toBe(0);
+  await clock.advance(1);
+  expect(seen.rounds).toBeGreaterThan(0);
+  await clock.advance(1_000);
+  expect([seen.rounds, hasEnded()]).toEqual([20, true]);
+});
+
+test("it goes on once no request has come for fifty milliseconds", async () => {
+  const quiet = warm();
+  await quiet.clock.advance(951);
+  quiet.warming.giveWay();
+  await quiet.clock.advance(50);
+  expect(quiet.seen.rounds).toBeGreaterThan(0);
+  const busy = warm();
+  await busy.clock.advance(952);
+  busy.warming.giveWay();
+  await busy.clock.advance(98);
+  expect(busy.seen.rounds).toBe(0);
+  await busy.clock.advance(1);
+  expect(busy.seen.rounds).toBeGreaterThan(0);
+});
+
+test("work that is in its turn when it is stopped goes no further than that", async () => {
+  const clock = createFakeClock();
+  let isBeyond = false;
+  const warming = createWarmUp({
+    clock,
+    open: (breathe: Breathe) =>
+      Promise.resolve(async () => {
+        warming.stop();
+        await breathe();
+        isBeyond = true;
+      }),
+  });
+  const ended = warming.run();
+  await clock.advance(1_001);
+  await ended;
+  await clock.advance(20_000);
+  expect([isBeyond, clock.timers()]).toEqual([false, 0]);
+});
+
 test("others have a turn after every two milliseconds of work", async () => {
   const { clock, seen } = warm({ steps: 20 });
   await clock.advance(3_000);

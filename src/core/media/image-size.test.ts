@@ -187,6 +187,13 @@ describe("the size of an image is read from its head", () => {
     }
   });
 
+  test("a GIF of the earlier version is one, and a lossless WebP that is transparent", () => {
+    const earlier = gif(9, 8).map((byte, at) => (at === 4 ? 0x37 : byte));
+    expect(imageSizeOf(uri(earlier))).toEqual({ width: 9, height: 8 });
+    const transparent = lossless(9, 8).map((byte, at) => (at === 24 ? byte + 0x10 : byte));
+    expect(imageSizeOf(uri(transparent))).toEqual({ width: 9, height: 8 });
+  });
+
   test("a GIF's colour table is as long as its flags say, and there is none without its flag", () => {
     for (let colours = 0; colours < 8; colours += 1)
       expect(imageSizeOf(uri(gif(9, 8, { colours })))).toEqual({ width: 9, height: 8 });
@@ -234,6 +241,8 @@ describe("what is no such image has no size", () => {
     ["a JPEG whose height comes later", uri(jpeg(9, 0))],
     ["a JPEG whose scan comes first", uri([0xff, 0xd8, 0xff, 0xda, 0, 2, ...jpeg(9, 9).slice(2)])],
     ["a JPEG with a segment of no length", uri([0xff, 0xd8, 0xff, 0xe0, 0, 0, ...jpeg(9, 9).slice(2)])],
+    ["a JPEG without its mark", uri(jpeg(9, 9).map((byte, at) => (at === 1 ? 0xd9 : byte)))],
+    ["a JPEG whose segment has no mark", uri(jpeg(9, 9, [2]).map((byte, at) => (at === 6 ? 0 : byte)))],
     ["a GIF without an image", uri([...gif(9, 9).slice(0, 13), 0x3b])],
     ["a WebP of an unknown chunk", uri(webp("ALPH", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))],
   ];

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createKnownValueStore, itemsAt, type KnownValue, standsAt } from "./known-values.ts";
+import { createKnownValueStore, itemsAt, type KnownList, type KnownValue, standsAt } from "./known-values.ts";
 
 const valueOf = (name: string, text: string): KnownValue => ({
   name,
@@ -52,7 +52,7 @@ test("of one name no more are kept than are looked through", () => {
 });
 
 test("items are counted as far as all of them stand there", () => {
-  const list: KnownValue = { ...valueOf("n", "[aa,bb,cc]"), items: { starts: [1, 4, 7], ends: [3, 6, 9] } };
+  const list: KnownList = { ...valueOf("n", "[aa,bb,cc]"), items: { starts: [1, 4, 7], ends: [3, 6, 9] } };
   const at = (text: string, from: number, offset: number, least?: number): number =>
     itemsAt(list, from, Buffer.from(text), offset, least);
   expect(at("_aa,bb,cc", 0, 1)).toBe(3);
@@ -67,4 +67,17 @@ test("items are counted as far as all of them stand there", () => {
     standsAt(list, Buffer.from("x[aa,bb,cc]y"), 1),
     standsAt(list, Buffer.from("[aa,bb,cc"), 0),
   ]).toEqual([true, false]);
+});
+
+test("a long value stands where all of its bytes do: at its beginning, its middle and its end", () => {
+  const letters = "x".repeat(6_000);
+  const value = valueOf("n", letters);
+  const stands = (text: string): boolean => standsAt(value, Buffer.from(text), 1);
+  expect(stands(`_${letters}_`)).toBe(true);
+  for (const other of [0, 1_000, 3_950, 3_953, 5_000, 5_991, 5_992, 5_999])
+    expect([other, stands(`_${letters.slice(0, other)}y${letters.slice(other + 1)}_`)]).toEqual([
+      other,
+      false,
+    ]);
+  expect(stands(`_${letters.slice(1)}`)).toBe(false);
 });

@@ -12,6 +12,16 @@ export interface KnownValue {
   readonly isCompact: boolean;
 }
 
+/** A list of objects. */
+export interface KnownList extends KnownValue {
+  readonly items: NonNullable<KnownValue["items"]>;
+}
+
+/** Whether it is a list of objects. */
+export function isKnownList(value: KnownValue): value is KnownList {
+  return value.items !== undefined;
+}
+
 /** What one owner's texts had. No owner is told, in any way, of what another one has sent. */
 export interface KnownValues {
   /** The values of members of this name, the last used first. */
@@ -86,15 +96,16 @@ export function standsAt({ bytes: own }: KnownValue, bytes: Uint8Array, at: numb
 }
 
 /** Whether all of a list's items stand at an offset of a text. */
-export function allItemsAt({ bytes: own, items }: KnownValue, bytes: Uint8Array, at: number): boolean {
-  return items !== undefined && isSame(own, items.starts[0] ?? 0, items.ends.at(-1) ?? 0, bytes, at);
+export function allItemsAt({ bytes: own, items }: KnownList, bytes: Uint8Array, at: number): boolean {
+  return isSame(own, items.starts[0] as number, items.ends.at(-1) as number, bytes, at);
 }
 
 /** How many of a list's items from the one at `from` stand at an offset of a text; 0 where it is fewer than `least`. */
-export function itemsAt(list: KnownValue, from: number, bytes: Uint8Array, at: number, least = 1): number {
-  const { starts = [], ends = [] } = list.items ?? {};
-  const begin = starts[from] ?? 0;
-  const stand = (count: number): boolean => isSame(list.bytes, begin, ends[from + count - 1] ?? 0, bytes, at);
+export function itemsAt(list: KnownList, from: number, bytes: Uint8Array, at: number, least = 1): number {
+  const { starts, ends } = list.items;
+  const begin = starts[from] as number;
+  const stand = (count: number): boolean =>
+    isSame(list.bytes, begin, ends[from + count - 1] as number, bytes, at);
   const all = starts.length - from;
   if (least > all || !stand(least)) return 0;
   if (stand(all)) return all;

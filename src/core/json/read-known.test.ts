@@ -49,6 +49,21 @@ test("what was known is read as in the plain way, whatever was changed or broken
   }
 });
 
+test("white space in items that are known counts where it stands, and not where it does not", () => {
+  const earlier = values();
+  const [one, other, third] = [0, 1, 2].map((i) => JSON.stringify(item(i)));
+  const spaced = other?.replace(":", ": ");
+  const read = (...items: readonly (string | undefined)[]) => {
+    const bytes = encoder.encode(`{"messages":[${items.join(",")}]}`);
+    expect(told(known(bytes, earlier) as ReturnType<typeof plain>)).toEqual(told(plain(bytes)));
+    return known(bytes, earlier)?.isCompact;
+  };
+  expect(read(one, spaced, third)).toBe(false);
+  expect(read(one, JSON.stringify(item(3)))).toBe(true);
+  expect(read(one, spaced, JSON.stringify(item(4)))).toBe(false);
+  expect(read(one, JSON.stringify(item(5)), third)).toBe(true);
+});
+
 describe("of a list that has grown", () => {
   test("earlier items are the same objects as before", () => {
     const earlier = values();

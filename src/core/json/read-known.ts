@@ -11,7 +11,15 @@ import {
 } from "./json-shape.ts";
 import { isJsonObject, type JsonObject } from "./json-value.ts";
 import { keep as keepObject, keepList } from "./kept.ts";
-import { allItemsAt, itemsAt, type KnownValue, type KnownValues, standsAt } from "./known-values.ts";
+import {
+  allItemsAt,
+  isKnownList,
+  itemsAt,
+  type KnownList,
+  type KnownValue,
+  type KnownValues,
+  standsAt,
+} from "./known-values.ts";
 
 /** A text that was read, of which parts may have been known. */
 export interface KnownRead {
@@ -33,7 +41,7 @@ interface Run extends Span {
 
 /** Some of the items of a list that is known. */
 interface Items {
-  readonly list: KnownValue;
+  readonly list: KnownList;
   readonly from: number;
   readonly count: number;
 }
@@ -123,8 +131,8 @@ function readItems(walk: Walk, start: number, candidates: readonly KnownValue[])
 const ignore = (): void => {};
 
 function lengthOf({ list, from, count }: Items): number {
-  const { starts = [], ends = [] } = list.items ?? {};
-  return (ends[from + count - 1] ?? 0) - (starts[from] ?? 0);
+  const { starts, ends } = list.items;
+  return (ends[from + count - 1] as number) - (starts[from] as number);
 }
 
 /** White space in a part of a list that has some somewhere, where it matters still. */
@@ -144,15 +152,15 @@ const MOST_SKIPPED = 8;
  * some are new, and some are written anew.
  */
 function openSearch(bytes: Uint8Array, candidates: readonly KnownValue[]): (at: number) => Items | undefined {
-  const lists = candidates.filter(({ items }) => items !== undefined);
-  let list: KnownValue | undefined;
+  const lists = candidates.filter(isKnownList);
+  let list: KnownList | undefined;
   let next = 0;
   /** Items since the last that was found. */
   let missed = 0;
   const begin = (at: number): number => {
     let most = 0;
     for (const other of lists) {
-      const all = other.items?.starts.length ?? 0;
+      const all = other.items.starts.length;
       if (all > most && allItemsAt(other, bytes, at)) [list, most] = [other, all];
     }
     if (most > 0) return most;
@@ -291,20 +299,20 @@ function keepItems(list: readonly unknown[], runs: readonly Run[]): void {
 /** A session grows by little at a time: so much more memory than its text is taken for it, as a part of that. */
 const SPARE = 0.25;
 
-type ItemPlaces = NonNullable<KnownValue["items"]>;
+type ItemPlaces = KnownList["items"];
 
 /**
  * A list's text in memory that it can grow in, and the places of its items. Where it begins as the earlier list that it
  * takes the place of, that list's own are gone on with: only what is new is copied.
  */
-function grownFrom(earlier: KnownValue | undefined, text: Uint8Array, start: number, runs: readonly Run[]) {
+function grownFrom(earlier: KnownList | undefined, text: Uint8Array, start: number, runs: readonly Run[]) {
   const { length } = text;
   const [first, ...others] = runs;
   const { list, from, count = 0 } = first?.known ?? {};
   const begins = earlier !== undefined && list === earlier && from === 0;
   const room = begins ? earlier.room : undefined;
   // What stands before the first item is white space, which may be another one.
-  const isSame = begins && earlier.items?.starts[0] === 1 && first?.start === start + 1;
+  const isSame = begins && earlier.items.starts[0] === 1 && first?.start === start + 1;
   if (!isSame || room === undefined || room.length < length || room.length > 2 * length) {
     const larger = Buffer.allocUnsafeSlow(Math.ceil(length * (1 + SPARE)));
     larger.set(text);
@@ -312,7 +320,7 @@ function grownFrom(earlier: KnownValue | undefined, text: Uint8Array, start: num
   }
   const { starts, ends } = earlier.items as { starts: number[]; ends: number[] };
   const added = placesOf(start, others);
-  const same = ends[count - 1] ?? 0;
+  const same = ends[count - 1] as number;
   room.set(text.subarray(same), same);
   for (const [own, more] of [
     [starts, added.starts],
@@ -335,20 +343,20 @@ function placesOf(listStart: number, runs: readonly Run[]): ItemPlaces {
       continue;
     }
     const { list, from, count } = known;
-    const moved = start - listStart - (list.items?.starts[from] ?? 0);
+    const moved = start - listStart - (list.items.starts[from] as number);
     for (let i = from; i < from + count; i += 1) {
-      starts.push((list.items?.starts[i] ?? 0) + moved);
-      ends.push((list.items?.ends[i] ?? 0) + moved);
+      starts.push((list.items.starts[i] as number) + moved);
+      ends.push((list.items.ends[i] as number) + moved);
     }
   }
   return { starts, ends };
 }
 
 /** The earlier list of which most items stand in the new one: the same session, some steps before. */
-function outgrown(runs: readonly Run[]): KnownValue | undefined {
+function outgrown(runs: readonly Run[]): KnownList | undefined {
   const list = runs.find(({ known }) => known !== undefined)?.known?.list;
   const found = runs.reduce((sum, { known }) => sum + (known?.count ?? 0), 0);
-  return list !== undefined && 2 * found > (list.items?.starts.length ?? 0) ? list : undefined;
+  return list !== undefined && 2 * found > list.items.starts.length ? list : undefined;
 }
 
 const BACKSLASH = 0x5c;

@@ -287,6 +287,15 @@ describe("a task that runs goes to another provider", () => {
   });
 });
 
+test("a task that another process runs is taken, until its lease is over", () => {
+  const read = state({});
+  decide(read, [submit("x", 10n), claim("x", { nowMs: 10, leaseMs: 60 })]);
+  const again = (nowMs: number) =>
+    decide(read, [claim("x", { seenEpoch: 1, boot: "b2", nowMs })]).outcomes[0];
+  expect(again(69)).toEqual({ answer: { ok: false, reason: "taken" } });
+  expect(again(70)).toEqual({ answer: { ok: true, epoch: 2 } });
+});
+
 test("a request that ends without a timeline has a row of what is known", () => {
   expect(decide(state({}), [voided("h")]).changes.requests).toEqual([
     {

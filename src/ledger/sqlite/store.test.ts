@@ -119,3 +119,14 @@ test("a commit that was ended without a number cannot be known", async () => {
   const { store } = await failing({ at: "commit", ended: "rolled back" }, "SQLITE_FULL");
   expect(() => store.write(PING)).toThrow("it says SQLITE_FULL");
 });
+
+test("a commit is synced, but for one that the disk need not have at once", async () => {
+  const database = await openMemoryStore();
+  const store = openSqliteStore(database);
+  const synced = (isLazy?: boolean): unknown => {
+    store.write(isLazy === undefined ? PING : { ...PING, isLazy });
+    return database.prepare("pragma synchronous").get()?.synchronous;
+  };
+  // 2 is `full`, 1 is `normal`.
+  expect([synced(), synced(true), synced(true), synced(), synced(false)]).toEqual([2n, 1n, 1n, 2n, 2n]);
+});

@@ -11,7 +11,10 @@ export function observe(histogram: Histogram, durationMs: number): void {
 
 /** Adds the counts of `other`. */
 export function addHistogram(histogram: Histogram, other: Histogram): void {
-  for (const [bucket, count] of other.entries()) addTo(histogram, bucket, count);
+  for (let bucket = 0; bucket < other.length; bucket += 1) {
+    const count = other[bucket] as number;
+    if (count > 0) addTo(histogram, bucket, count);
+  }
 }
 
 /**
@@ -64,8 +67,7 @@ export function readHistograms(texts: string): Histogram {
 function ofPairs(all: readonly (readonly number[])[]): Histogram {
   const histogram: Histogram = [];
   for (const pairs of all)
-    for (const [i, bucket] of pairs.entries())
-      if (i % 2 === 0) addTo(histogram, bucket, pairs[i + 1] as number);
+    for (let i = 0; i < pairs.length; i += 2) addTo(histogram, pairs[i] as number, pairs[i + 1] as number);
   return histogram;
 }
 

@@ -49,10 +49,10 @@ export class CheckoutCopy {
   }
 
   /**
-   * Runs test files in one process until a test fails, for `seconds` at most and in bounded memory: a change may make an
-   * endless loop.
+   * Runs test files in one process as a suite does until a test fails, for `seconds` at most and in bounded memory: a
+   * change may make an endless loop.
    */
-  async test(files: readonly string[], seconds: number): Promise<Run> {
+  async test(files: readonly string[], seconds: number, suite: "quick" | "full"): Promise<Run> {
     const junit = join(this.#scratch, "junit.xml");
     rmSync(junit, { force: true });
     const report = ["--reporter=junit", `--reporter-outfile=${junit}`];
@@ -63,11 +63,11 @@ export class CheckoutCopy {
         ...BUN_FLAGS,
         ...report,
         "--bail=1",
-        "--timeout=60000",
+        suite === "quick" ? "--timeout=60000" : "--timeout=120000",
         ...files.map((file) => `./${file}`),
       ],
       cwd: this.root,
-      env: runtimeEnvironment(testEnvironment(process.env, { long: false, suite: "quick" })),
+      env: runtimeEnvironment(testEnvironment(process.env, { long: false, suite })),
       stdout: "pipe",
       stderr: "pipe",
       timeout: seconds * 1000,

@@ -1,5 +1,5 @@
-// `npm run test:mutate [-- --count 20] [-- --seed 3] [-- --tests 50] [-- --least 95] [-- src/ledger src/core]`: makes
-// small changes at random in a copy of the checkout, a number in each folder, and tells which of them no test sees.
+// `npm run test:mutate [-- --count 20] [-- --seed 3] [-- --tests 50] [-- --full] [-- --least 95] [-- src/ledger src/core]`:
+// makes small changes at random in a copy of the checkout, a number in each folder, and tells which of them no test sees.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
@@ -15,7 +15,7 @@ const ROOT = join(import.meta.dir, "../..");
 // The first run is of the nearest tests alone, which see most changes.
 const FIRST_RUN = 3;
 const FILES_IN_A_RUN = 12;
-const SECONDS_OF_A_FILE = 30;
+const SECONDS_OF_A_FILE = { quick: 30, full: 300 };
 const SECONDS_OF_A_START = 60;
 
 const { values, positionals } = parseArgs({
@@ -26,6 +26,8 @@ const { values, positionals } = parseArgs({
     seed: { type: "string", default: process.env["SWITCHYARD_TEST_SEED"] ?? "1" },
     /** How many test files a change may pass before it counts as unseen, the nearest first. */
     tests: { type: "string", default: "50" },
+    /** What passed those is shown to the full suite's tests of its area, too. */
+    full: { type: "boolean", default: false },
     /** The score, in percent, below which the command fails. */
     least: { type: "string", default: "0" },
   },
@@ -53,6 +55,7 @@ const equivalents: Equivalent[] = JSON.parse(readFileSync(join(import.meta.dir, 
 for (const { path, before } of equivalents)
   if (!hasLine(path, before)) console.log(`equivalent.json: ${path} has this line no longer: ${before}`);
 const report = new MutationReport(equivalents);
+/** By suite and test file. */
 const sound = new Map<string, Promise<boolean>>();
 
 for (const folder of folders) {
@@ -79,48 +82,54 @@ function hasLine(path: string, line: string): boolean {
 /** What became of a change: the test that failed, or that none did. */
 async function endOf(path: string, text: string, change: Change): Promise<string | undefined> {
   if (report.reasonOf({ path, ...linesOf(text, change) }) !== undefined) return undefined;
-  const tests = reaching.of(path).slice(0, Number(values.tests));
+  const tests = reaching.quick(path).slice(0, Number(values.tests));
   for (let at = 0; at < tests.length; at += at === 0 ? FIRST_RUN : FILES_IN_A_RUN) {
     const files = tests.slice(at, at + (at === 0 ? FIRST_RUN : FILES_IN_A_RUN));
-    const end = await failureOf(files, path, text, change);
+    const end = await failureOf({ files, suite: "quick" }, path, text, change);
+    if (end !== undefined) return end;
+  }
+  for (const file of values.full ? reaching.full(path) : []) {
+    const end = await failureOf({ files: [file], suite: "full" }, path, text, change);
     if (end !== undefined) return end;
   }
   return undefined;
 }
 
+/** Test files, run as this suite runs them. */
+interface Tests {
+  readonly files: readonly string[];
+  readonly suite: "quick" | "full";
+}
+
 /** The first of some test files that fails with the change and passes without it; those that fail anyhow say nothing. */
 async function failureOf(
-  files: readonly string[],
+  { files, suite }: Tests,
   path: string,
   text: string,
   change: Change,
 ): Promise<string | undefined> {
-  const seconds = SECONDS_OF_A_START + SECONDS_OF_A_FILE * files.length;
+  const seconds = SECONDS_OF_A_START + SECONDS_OF_A_FILE[suite] * files.length;
   copy.write(path, changed(text, change));
-  const { ended, failedFiles } = await copy.test(files, seconds);
+  const { ended, failedFiles } = await copy.test(files, seconds, suite);
   copy.write(path, text);
   if (ended === "passed") return undefined;
   if (ended === "timed_out") return `a run of ${files[0]} and ${files.length - 1} more did not end`;
   const suspects = failedFiles.length > 0 ? failedFiles : files;
   for (const file of suspects)
-    if (!(await passesUnchanged(file)))
-      return await failureOf(
-        files.filter((other) => other !== file),
-        path,
-        text,
-        change,
-      );
+    if (!(await passesUnchanged(file, suite)))
+      return await failureOf({ files: files.filter((other) => other !== file), suite }, path, text, change);
   return suspects.join(", ");
 }
 
 /** Whether a test file passes in the unchanged copy; asked once a file. */
-function passesUnchanged(file: string): Promise<boolean> {
-  const known = sound.get(file);
+function passesUnchanged(file: string, suite: Tests["suite"]): Promise<boolean> {
+  const name = `${suite} ${file}`;
+  const known = sound.get(name);
   if (known !== undefined) return known;
   const asked = copy
-    .test([file], SECONDS_OF_A_START + SECONDS_OF_A_FILE)
+    .test([file], SECONDS_OF_A_START + SECONDS_OF_A_FILE[suite], suite)
     .then(({ ended }) => ended === "passed");
-  sound.set(file, asked);
+  sound.set(name, asked);
   return asked;
 }
 

@@ -2,9 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /**
- * The quick tests whose imports reach a file, those first that say most about it for the least time: its own, then those
- * of its area before others, the nearest by imports first. Threads and processes that a file names by path count as its
- * imports.
+ * The tests whose imports reach a file, those first that say most about it for the least time: its own, then those of its
+ * area before others, the nearest by imports first. Threads and processes that a file names by path count as its imports.
  */
 export class ReachingTests {
   readonly #cost: (path: string) => number;
@@ -25,7 +24,19 @@ export class ReachingTests {
       }
   }
 
-  of(file: string): string[] {
+  /** Those of the quick suite. */
+  quick(file: string): string[] {
+    return this.#ranked(file).filter((path) => !path.endsWith(".full.test.ts"));
+  }
+
+  /** Those of the full suite that are of the file's area. */
+  full(file: string): string[] {
+    return this.#ranked(file).filter(
+      (path) => /\.(?:full|engines)\.test\.ts$/.test(path) && areaOf(path) === areaOf(file),
+    );
+  }
+
+  #ranked(file: string): string[] {
     const distances = this.#distances(file);
     const own = file.replace(/\.ts$/, "");
     const rank = (path: string): number => {
@@ -37,7 +48,7 @@ export class ReachingTests {
       return distances.get(path)! + (areaOf(path) === areaOf(file) ? 1 : 100);
     };
     return [...distances.keys()]
-      .filter((path) => path.endsWith(".test.ts") && !path.endsWith(".full.test.ts"))
+      .filter((path) => path.endsWith(".test.ts"))
       .sort((a, b) => rank(a) - rank(b) || this.#cost(a) - this.#cost(b) || (a < b ? -1 : 1));
   }
 

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import openapiTS, { astToString } from "openapi-typescript";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describeOpenApi } from "./openapi.ts";
 import { ROUTES } from "./routes.ts";
@@ -30,6 +33,13 @@ test("it has exactly the paths and methods of the route table", () => {
   );
   expect(described).toEqual(routed.toSorted());
   expect(new Set(described).size).toBe(ROUTES.length);
+});
+
+test("the console's types are those of the description", async () => {
+  const types = astToString(await openapiTS(description));
+  const kept = readFileSync(join(import.meta.dir, "../../console/src/api/schema.d.ts"), "utf8");
+  // Its first lines say where it comes from.
+  expect(kept.slice(kept.indexOf("export interface"))).toBe(types.slice(types.indexOf("export interface")));
 });
 
 test("an audit is of what is new unless it is told otherwise, as described", () => {

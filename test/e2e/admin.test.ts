@@ -217,6 +217,19 @@ test("a key has the expiry, budget, limits and routes that it was given, and a c
   expect([fine.status, fine.json.error.param]).toEqual([400, "budget"]);
 });
 
+test("a key expires at any second up to the year 9999, and at no other", async () => {
+  const issue = async (expires_at: number) => {
+    const { status, json } = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "k",
+      expires_at,
+    });
+    return status === 201 ? json.expires_at : json.error.param;
+  };
+  expect([await issue(0), await issue(253_402_300_799)]).toEqual([0, 253_402_300_799]);
+  for (const wrong of [-1, 253_402_300_800, 1.5]) expect(await issue(wrong)).toBe("expires_at");
+});
+
 test("a key that nobody has is not revoked: a 404 that names it", async () => {
   expect(await gateway.admin("DELETE", "/keys/key_none")).toEqual({
     status: 404,

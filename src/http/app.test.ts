@@ -469,3 +469,18 @@ test("a list that the kernel may not take at once is cut when its client takes n
   }
   expect(cut).toEqual(["/openapi.json", "/admin/v1/accounts"]);
 });
+
+test("what depends on a session says so to caches, and is kept by none, refused or not", async () => {
+  const find = () => Promise.reject(new GatewayError("auth_error", "There is none."));
+  const { send } = open({ web: { sessions: { find } } } as unknown as Partial<EdgeServices>);
+  for (const path of ["/console/api/session", "/console/api/playground"]) {
+    const { status, headers } = await send(path);
+    expect([path, status, headers.get("vary"), headers.get("cache-control")]).toEqual([
+      path,
+      401,
+      "cookie",
+      "no-store",
+    ]);
+  }
+  expect((await send("/healthz")).headers.get("vary")).not.toBe("cookie");
+});

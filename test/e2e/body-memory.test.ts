@@ -238,16 +238,6 @@ describe("nothing is held any more", () => {
     }
   });
 
-  test("after a count of tokens, which was written", async () => {
-    double.handle(() => jsonAnswer(200, { input_tokens: 9 }));
-    const body = chatBody(ALL, { model: "anthropic/claude-haiku-4.5" });
-    const { max_tokens: _bound, ...counted } = JSON.parse(body);
-    const response = await gateway.post("/api/v1/messages/count_tokens", counted);
-    expect([response.status, await response.json()]).toEqual([200, { input_tokens: 9 }]);
-    double.handle(() => chatAnswer({ usage: USAGE }));
-    await expectRoom();
-  });
-
   test("after a body of the admin interface", async () => {
     expect((await gateway.admin("POST", "/accounts", { name: "x".repeat(ALL - 100) })).status).toBe(400);
     expect((await gateway.admin("POST", "/accounts", { name: "y" })).status).toBe(201);

@@ -123,3 +123,14 @@ test("the same seed gives the same value, another seed another one", () => {
   expect(of("a")).toBe(of("a"));
   expect(of("a")).not.toBe(of("b"));
 });
+
+test("limits between which there is no multiple give a number within them, and no search without an end", () => {
+  for (let seed = 0; seed < 5; seed += 1) {
+    const of = (schema: object) => sampleValue(schema, createChance(String(seed)));
+    expect(of({ type: "integer", minimum: 1, maximum: 2, multipleOf: 5 })).toBe(1);
+    expect(of({ type: "integer", minimum: 11, maximum: 19, multipleOf: 7 })).toBe(14);
+    expect([0.1, 0.2, 0.3]).toContain(
+      of({ type: "number", minimum: 0.1, maximum: 0.3, multipleOf: 0.1 }) as number,
+    );
+  }
+});

@@ -42,6 +42,27 @@ test("the console's types are those of the description", async () => {
   expect(kept.slice(kept.indexOf("export interface"))).toBe(types.slice(types.indexOf("export interface")));
 });
 
+test("a range of time says what it is a range of", () => {
+  const whens = {
+    "/admin/v1/accounts/{id}/ledger": "Written",
+    "/admin/v1/requests": "Settled",
+    "/admin/v1/refusals": "Refused",
+    "/admin/v1/refusals/counts": "Refused in an hour that contains it or begins",
+    "/admin/v1/tasks": "Created",
+    "/admin/v1/tasks/counts": "Created",
+  };
+  for (const [path, when] of Object.entries(whens)) {
+    const { parameters } = description.paths[path].get;
+    const told = parameters.flatMap(({ name, schema }: Json) =>
+      name === "from" || name === "to" ? schema.description : [],
+    );
+    expect([path, told]).toEqual([
+      path,
+      [`${when} then or later; Unix time in seconds`, `${when} before then`],
+    ]);
+  }
+});
+
 test("an audit is of what is new unless it is told otherwise, as described", () => {
   const { parameters } = description.paths["/admin/v1/audit"].get;
   expect(parameters).toContainEqual(

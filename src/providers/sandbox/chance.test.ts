@@ -7,7 +7,7 @@ const many = (seed: string, from: number, to: number): readonly number[] => {
 };
 
 test("chance keeps to its bounds, both included, and leaves out nothing between", () => {
-  expect([...new Set(many("a", 3, 7))].sort()).toEqual([3, 4, 5, 6, 7]);
+  expect(new Set(many("a", 3, 7))).toEqual(new Set([3, 4, 5, 6, 7]));
   expect(new Set(many("a", 5, 5))).toEqual(new Set([5]));
   const mean = many("b", 0, 1_000).reduce((sum, value) => sum + value) / 1_000;
   expect(Math.abs(mean - 500)).toBeLessThan(50);

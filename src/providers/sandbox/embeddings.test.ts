@@ -46,13 +46,12 @@ const product = (a: readonly number[], b: readonly number[]): number =>
 
 describe("vectors", () => {
   test("have length one, are the same for the same text, and nearer where texts share words or parts of them", async () => {
-    const [day, again, other, parts] = await vectorsOf("bright day", "bright day", "copper ore");
-    expect(again).toEqual(day!);
-    expect(parts).toBeUndefined();
-    expect(Math.hypot(...day!)).toBeCloseTo(1, 6);
+    const [day = [], again, other] = await vectorsOf("bright day", "bright day", "copper ore");
+    expect(again).toEqual(day);
+    expect(Math.hypot(...day)).toBeCloseTo(1, 6);
     const [one, near, far] = await vectorsOf("lighthouse", "lighthouses", "volcano");
     expect(product(one!, near!)).toBeGreaterThan(product(one!, far!));
-    expect(product(day!, other!)).toBeLessThan(0.999);
+    expect(product(day, other!)).toBeLessThan(0.999);
   });
 
   test("of texts without a word are told apart as well, and those of the same words in other order", async () => {

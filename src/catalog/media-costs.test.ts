@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { mediaModels } from "../../test/gateway/media-offer.ts";
 import { mediaCosts } from "./media-costs.ts";
+import type { MediaPageModel } from "./media-words.ts";
 
-const costsOf = (uniqueId: string) => mediaCosts(mediaModels.find((model) => model.uniqueId === uniqueId)!);
+const costsOf = (uniqueId: string) =>
+  mediaCosts(mediaModels.find((model) => model.uniqueId === uniqueId) as MediaPageModel);
 const credits = (amount: number): bigint => BigInt(Math.round(amount * 1e6));
 
 describe("what a job costs by what it asks for", () => {

@@ -325,13 +325,11 @@ describe("what an answer may come to is told of", () => {
     expect(Object.keys(told({}).target)).not.toContain("chat");
     expect(told({}, {}, "compatible").target.native).toBe(false);
     const dialect = { ...PROVIDER.protocols[0]!.dialect, compacts: true, functionsOnly: true };
-    const { target } = admitAt(
-      {
-        ...offer(),
-        providers: new Map([["p", { ...PROVIDER, protocols: [{ ...PROVIDER.protocols[0]!, dialect }] }]]),
-      },
-      CALLER,
-    );
+    const provider = {
+      ...PROVIDER,
+      protocols: [{ ...PROVIDER.protocols[0]!, dialect }],
+    } as unknown as Provider;
+    const { target } = admitAt({ ...offer(), providers: new Map([["p", provider]]) }, CALLER);
     expect(target).toMatchObject({ compacts: true, functionsOnly: true });
   });
 });

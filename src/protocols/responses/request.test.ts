@@ -62,7 +62,7 @@ test("a request streams and is kept only where it says so, and the account's ans
 });
 
 test("nothing that names an answer is left to be answered", () => {
-  const found = { before: JSON.stringify(user), items: {} };
+  const found = { before: JSON.stringify(user), items: {}, size: 0 };
   const naming = { model: "v/m", previous_response_id: "resp_1", input: [{ type: "compaction_trigger" }] };
   expect(() => readRequest(wireRequest(naming, { found }))).toThrow("input must have an item");
 });

@@ -322,7 +322,7 @@ describe("responses", () => {
     const custom = { type: "custom", name: "c", format: { syntax: "regex", definition: "^a$" } };
     const brought = { type: "additional_tools", tools: [custom] };
     expect(of("tools", { tools }, { input: [brought, user] }, {})).toEqual([
-      [F, { ...G, namespace: "n" }],
+      [F, { ...G, namespace: "n" } as Ask["tools"][number]],
       [CUSTOM({ type: "string", pattern: "^a$" })],
       [],
     ]);

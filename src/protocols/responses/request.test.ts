@@ -85,3 +85,25 @@ test("a body that is not of the form names the field at fault", () => {
   expect(refusalOf({ input: [] }).slice(1, 2)).toEqual(["input"]);
   expect(refusalOf({ input: [user], max_output_tokens: 0 }).slice(1, 2)).toEqual(["max_output_tokens"]);
 });
+
+test("values are taken at their bounds and refused beyond, by the field", () => {
+  const tool = (more: object) => ({ tools: [{ type: "function", name: "f", ...more }] });
+  const texts = (count: number, length: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`key${i}`, "x".repeat(length)]));
+  const cases: readonly (readonly [field: string, taken: object, refused: object])[] = [
+    ["input", { input: "a" }, { input: "" }],
+    ["input[0].type", { input: [{ ...user, type: "m" }] }, { input: [{ ...user, type: "" }] }],
+    ["input[0].role", { input: [{ ...user, role: "developer" }] }, { input: [{ ...user, role: "tool" }] }],
+    ["max_output_tokens", { max_output_tokens: 1 }, { max_output_tokens: 0 }],
+    ["max_tool_calls", { max_tool_calls: 1 }, { max_tool_calls: 0 }],
+    ["top_logprobs", { top_logprobs: 0 }, { top_logprobs: -1 }],
+    ["top_logprobs", { top_logprobs: 20 }, { top_logprobs: 21 }],
+    ["tools[0].type", tool({ type: "t" }), tool({ type: "" })],
+    ["tools[0].name", tool({ name: "f" }), tool({ name: "" })],
+    ["truncation", { truncation: "auto" }, { truncation: "never" }],
+    ["metadata", { metadata: texts(16, 512) }, { metadata: texts(17, 1) }],
+    ["metadata.key0", { metadata: texts(1, 512) }, { metadata: texts(1, 513) }],
+  ];
+  for (const [field, taken, refused] of cases)
+    expect([field, refusalOf(taken), refusalOf(refused)[1]]).toEqual([field, [], field]);
+});

@@ -484,3 +484,25 @@ test("what depends on a session says so to caches, and is kept by none, refused 
   }
   expect((await send("/healthz")).headers.get("vary")).not.toBe("cookie");
 });
+
+test("an address has its room again once its client has gone, though the request goes on", async () => {
+  const inside = new Set<string>();
+  const admit = (address: string) => {
+    inside.add(address);
+    return () => void inside.delete(address);
+  };
+  const known = Promise.withResolvers<never>();
+  const { app } = open({
+    addresses: { admit },
+    authenticate: () => known.promise,
+  } as unknown as Partial<EdgeServices>);
+  const client = new AbortController();
+  const connection = { ...CONNECTION, address: () => "192.0.2.1" };
+  const request = new Request("http://gateway/api/v1/models", { ...bearer(KEY), signal: client.signal });
+  const answer = app(request, connection);
+  expect([...inside]).toEqual(["192.0.2.1"]);
+  client.abort();
+  expect([...inside]).toEqual([]);
+  known.reject(new GatewayError("overloaded_error", "The store is away."));
+  expect((await answer).status).toBe(503);
+});

@@ -150,6 +150,10 @@ describe("an answer", () => {
     await keep("resp_1", { items: ["msg_b"], text: " again" });
     const rounds = await kept.rounds("a", "resp_1");
     expect(rounds.map(({ input }) => JSON.parse(input))).toEqual([[said("asked resp_1 again")]]);
+    await keep("resp_2", { previous: "resp_none" });
+    expect(await failure(find({ previous: "resp_2" }))).toContain("goes on from 'resp_none'");
+    await keep("resp_2");
+    expect(JSON.parse(`[${(await find({ previous: "resp_2" })).before}]`)).toHaveLength(2);
   });
 
   test("is gone when its time is over, and nothing is found while none are kept", async () => {

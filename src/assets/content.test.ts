@@ -236,6 +236,18 @@ describe("what is refused is named", () => {
   }
 });
 
+test("a video has a hundred thousand boxes at the most", () => {
+  // Eight of its own.
+  const withMore = (count: number): Uint8Array => {
+    const free = Buffer.alloc(8);
+    free.writeUInt32BE(8, 0);
+    free.write("free", 4, "latin1");
+    return concat([mp4File(), Buffer.alloc(8 * count, free)]);
+  };
+  expect(contentOf(withMore(99_992), "video")).toMatchObject({ extension: "mp4" });
+  expect(contentOf(withMore(99_993), "video")).toHaveProperty("notStored");
+});
+
 test("an image of one pixel in height is an image", () => {
   expect(contentOf(pngFile(1, 2), "image")).toMatchObject({ mediaType: "image/png" });
 });

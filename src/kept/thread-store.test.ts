@@ -75,6 +75,7 @@ describe("a store on a thread of its own", () => {
     expect([await store.remove("a", "r2", 0), await left()]).toEqual([true, ["r1", "r3"]]);
     expect([await store.sweep(9), await left()]).toEqual([false, ["r1", "r3"]]);
     expect([await store.sweep(10), await left()]).toEqual([false, ["r3"]]);
+    expect(await store.owners("a", ["msg_r1", "msg_r3"], 0)).toEqual({ msg_r3: "r3" });
     await keep("r4", 40);
     await store.trim("a", 14);
     expect(await left()).toEqual([]);

@@ -36,6 +36,12 @@ const WHOLE: readonly (readonly [string, Uint8Array, "image" | "video", string])
   ["a JPEG image", JPEG_FILE, "image", "jpg"],
   ["a JPEG image in several scans", PROGRESSIVE_JPEG_FILE, "image", "jpg"],
   ["a JPEG image with bytes behind its end", concat([JPEG_FILE, text("more")]), "image", "jpg"],
+  ...[0x01, 0xd0, 0xd3, 0xd7].map((mark): (typeof WHOLE)[number] => [
+    `a JPEG image with the mark ${mark.toString(16)} in its data`,
+    concat([JPEG_FILE.subarray(0, -2), new Uint8Array([0xff, mark, 0xff, 0x00]), JPEG_FILE.subarray(-2)]),
+    "image",
+    "jpg",
+  ]),
   ["a WebP image", WEBP_FILE, "image", "webp"],
   ["a WebP image without loss", LOSSLESS_WEBP_FILE, "image", "webp"],
   ["an MP4 video", mp4File(), "video", "mp4"],
@@ -154,6 +160,32 @@ describe("what is refused is named", () => {
     ["a video for an image", mp4File(), "image", "an MP4 video, not a PNG, JPEG or WebP image"],
     ["an image of one pixel", pngFile(1, 1), "image", "a single pixel"],
     ["an image without width", pngFile(0, 9), "image", "without a size"],
+    [
+      "a PNG that begins with its data",
+      concat([
+        pngFile().subarray(0, 8),
+        pngChunk("IDAT", pngFile().subarray(16, 29)),
+        pngFile().subarray(33),
+      ]),
+      "image",
+      "cut off or broken",
+    ],
+    [
+      "a PNG whose head is longer",
+      concat([
+        pngFile().subarray(0, 8),
+        pngChunk("IHDR", pngFile().subarray(16, 30)),
+        pngFile().subarray(33),
+      ]),
+      "image",
+      "cut off or broken",
+    ],
+    [
+      "a JPEG with a frame of too few bytes",
+      concat([latin1("\u00ff\u00d8\u00ff\u00c0\u0000\u0006abcd"), JPEG_FILE.subarray(2)]),
+      "image",
+      "without a size",
+    ],
     ["a PNG without data", pngWith(pngChunk("IEND", new Uint8Array())), "image", "cut off or broken"],
     ["a PNG without an end", pngFile().subarray(0, -12), "image", "cut off or broken"],
     ["a JPEG without a frame", latin1("\u00ff\u00d8\u00ff\u00d9"), "image", "cut off or broken"],
@@ -202,6 +234,18 @@ describe("what is refused is named", () => {
       expect(JSON.stringify(found)).not.toContain("sk-secret");
     });
   }
+});
+
+test("a video has a hundred thousand boxes at the most", () => {
+  // Eight of its own.
+  const withMore = (count: number): Uint8Array => {
+    const free = Buffer.alloc(8);
+    free.writeUInt32BE(8, 0);
+    free.write("free", 4, "latin1");
+    return concat([mp4File(), Buffer.alloc(8 * count, free)]);
+  };
+  expect(contentOf(withMore(99_992), "video")).toMatchObject({ extension: "mp4" });
+  expect(contentOf(withMore(99_993), "video")).toHaveProperty("notStored");
 });
 
 test("an image of one pixel in height is an image", () => {

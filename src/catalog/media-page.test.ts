@@ -80,6 +80,29 @@ describe("every page of an image or video model is whole", () => {
   }
 });
 
+test("the examples of a page give an image where the model needs one, and do without where it does not", () => {
+  const pageOf = (uniqueId: string): string =>
+    modelPage(
+      mediaModels.find((model) => model.uniqueId === uniqueId)!,
+      ORIGIN,
+    );
+  const codesOf = (page: string): readonly string[] =>
+    [...page.matchAll(/^### (.*)\n\n```\w+\n([\s\S]*?)\n```/gm)].map(
+      ([, title = "", code = ""]) => `${title}: ${code.includes("data:image/png;base64,")}`,
+    );
+  const [first, polled, cancelled, ...others] = codesOf(pageOf("image/openai/gpt-image-2/edit"));
+  const byCurl = (given: boolean) => [
+    `Images, by curl: ${given}`,
+    `A task that is polled, by curl: ${given}`,
+    `A task that is cancelled before it has begun, by curl: ${given}`,
+  ];
+  expect([first!, polled!, cancelled!]).toEqual(byCurl(true));
+  expect(others.some((title) => title.startsWith("Images as files"))).toBe(false);
+  const plain = codesOf(pageOf("image/openai/gpt-image-2"));
+  expect(plain.slice(0, 3)).toEqual(byCurl(false));
+  expect(plain.some((title) => title.startsWith("Images as files"))).toBe(true);
+});
+
 describe("a page says what a request costs, in credits", () => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ["image/alibaba/qwen-image-2.0", ["So an image costs 350 credits."]],

@@ -61,6 +61,36 @@ describe("refusals of this process", () => {
     expect(ids()).toEqual(["req_400", "req_401", "req_402", "req_429"]);
   });
 
+  test("have their model, key, account and field where these are known, and are counted by the hour", async () => {
+    const known = { field: "f", model: "v/m", key: "k", account: "a" };
+    refuse(1, known);
+    await refusals.flush();
+    refuse(2, known);
+    refuse(3, known);
+    refuse(4);
+    await refusals.flush();
+    const [first, second] = written;
+    const atMs = clock.nowMs();
+    const row = { atMs, status: 400, code: "c", path: "/paid" };
+    const count = { timeMs: atMs - (atMs % 3_600_000), status: 400, code: "c" };
+    expect(first).toEqual({
+      rows: [{ ...row, id: "req_1", ...known }],
+      counts: [{ ...count, model: "v/m", key: "k", refusals: 1 }],
+    });
+    expect(second?.rows.at(-1)).toEqual({
+      ...row,
+      id: "req_4",
+      field: null,
+      model: null,
+      key: null,
+      account: null,
+    });
+    expect(second?.counts).toEqual([
+      { ...count, model: "v/m", key: "k", refusals: 2 },
+      { ...count, model: "", key: "", refusals: 1 },
+    ]);
+  });
+
   test("that the store does not take are written when it does", async () => {
     isAway = true;
     refuse(1);
@@ -81,9 +111,36 @@ describe("refusals of this process", () => {
     expect(counted()).toBe(30_000);
   });
 
+  test("wait all of them while they are fewer than twice as many", async () => {
+    for (let i = 0; i < 19_999; i += 1) refuse(i);
+    await refusals.flush();
+    expect([ids().length, counted()]).toEqual([19_999, 19_999]);
+    for (let i = 0; i < 20_000; i += 1) refuse(i);
+    await refusals.flush();
+    expect([ids().length, counted()]).toEqual([29_999, 39_999]);
+  });
+
+  test("are written to the last one, however the parts come out", async () => {
+    for (let i = 0; i < 501; i += 1) refuse(i);
+    await refusals.flush();
+    expect(written.map(({ rows }) => rows.length)).toEqual([500, 1]);
+  });
+
+  test("that come while others are written can be read after a flush as well", async () => {
+    refuse(1);
+    const first = refusals.flush();
+    refuse(2);
+    await refusals.flush();
+    expect(ids()).toEqual(["req_1", "req_2"]);
+    await first;
+  });
+
   test("are written at the end", async () => {
     refuse(1);
     await refusals.close();
+    expect(ids()).toEqual(["req_1"]);
+    refuse(2);
+    await clock.advance(20_000);
     expect(ids()).toEqual(["req_1"]);
   });
 });

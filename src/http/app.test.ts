@@ -469,3 +469,40 @@ test("a list that the kernel may not take at once is cut when its client takes n
   }
   expect(cut).toEqual(["/openapi.json", "/admin/v1/accounts"]);
 });
+
+test("what depends on a session says so to caches, and is kept by none, refused or not", async () => {
+  const find = () => Promise.reject(new GatewayError("auth_error", "There is none."));
+  const { send } = open({ web: { sessions: { find } } } as unknown as Partial<EdgeServices>);
+  for (const path of ["/console/api/session", "/console/api/playground"]) {
+    const { status, headers } = await send(path);
+    expect([path, status, headers.get("vary"), headers.get("cache-control")]).toEqual([
+      path,
+      401,
+      "cookie",
+      "no-store",
+    ]);
+  }
+  expect((await send("/healthz")).headers.get("vary")).not.toBe("cookie");
+});
+
+test("an address has its room again once its client has gone, though the request goes on", async () => {
+  const inside = new Set<string>();
+  const admit = (address: string) => {
+    inside.add(address);
+    return () => void inside.delete(address);
+  };
+  const known = Promise.withResolvers<never>();
+  const { app } = open({
+    addresses: { admit },
+    authenticate: () => known.promise,
+  } as unknown as Partial<EdgeServices>);
+  const client = new AbortController();
+  const connection = { ...CONNECTION, address: () => "192.0.2.1" };
+  const request = new Request("http://gateway/api/v1/models", { ...bearer(KEY), signal: client.signal });
+  const answer = app(request, connection);
+  expect([...inside]).toEqual(["192.0.2.1"]);
+  client.abort();
+  expect([...inside]).toEqual([]);
+  known.reject(new GatewayError("overloaded_error", "The store is away."));
+  expect((await answer).status).toBe(503);
+});

@@ -1,4 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import openapiTS, { astToString } from "openapi-typescript";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describeOpenApi } from "./openapi.ts";
 import { ROUTES } from "./routes.ts";
@@ -30,6 +33,34 @@ test("it has exactly the paths and methods of the route table", () => {
   );
   expect(described).toEqual(routed.toSorted());
   expect(new Set(described).size).toBe(ROUTES.length);
+});
+
+test("the console's types are those of the description", async () => {
+  const types = astToString(await openapiTS(description));
+  const kept = readFileSync(join(import.meta.dir, "../../console/src/api/schema.d.ts"), "utf8");
+  // Its first lines say where it comes from.
+  expect(kept.slice(kept.indexOf("export interface"))).toBe(types.slice(types.indexOf("export interface")));
+});
+
+test("a range of time says what it is a range of", () => {
+  const whens = {
+    "/admin/v1/accounts/{id}/ledger": "Written",
+    "/admin/v1/requests": "Settled",
+    "/admin/v1/refusals": "Refused",
+    "/admin/v1/refusals/counts": "Refused in an hour that contains it or begins",
+    "/admin/v1/tasks": "Created",
+    "/admin/v1/tasks/counts": "Created",
+  };
+  for (const [path, when] of Object.entries(whens)) {
+    const { parameters } = description.paths[path].get;
+    const told = parameters.flatMap(({ name, schema }: Json) =>
+      name === "from" || name === "to" ? schema.description : [],
+    );
+    expect([path, told]).toEqual([
+      path,
+      [`${when} then or later; Unix time in seconds`, `${when} before then`],
+    ]);
+  }
 });
 
 test("an audit is of what is new unless it is told otherwise, as described", () => {

@@ -10,7 +10,7 @@ import { redirectTo, resetAt } from "../../test/upstream/faults.ts";
 import { handOver } from "../core/handover.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Hold } from "../core/money/hold.ts";
-import { type CallFault, callFault, callUpstream, type UpstreamCall } from "./upstream.ts";
+import { type CallFault, callFault, callUpstream, isRedirect, type UpstreamCall } from "./upstream.ts";
 
 const KEY = "Bearer sk-canary-0123456789";
 const hold = {} as Hold;
@@ -121,6 +121,11 @@ describe("a call to a provider", () => {
   test("tells headers of the answer", async () => {
     expect((await call("/a")).header("X-Told")).toBe("yes");
   });
+});
+
+test("an answer leads elsewhere by a status from 300 to 399", () => {
+  const statuses = [200, 299, 300, 301, 302, 307, 308, 399, 400, 500];
+  expect(statuses.filter(isRedirect)).toEqual([300, 301, 302, 307, 308, 399]);
 });
 
 describe("what became of a call that was not answered", () => {

@@ -183,6 +183,55 @@ test("a key is shown once, restricted to models, renamed and revoked", async () 
   expect((await gateway.chat(body, { headers })).status).toBe(401);
 });
 
+test("a key has the expiry, budget, limits and routes that it was given, and a change leaves the others", async () => {
+  const { json: account } = await gateway.admin("POST", "/accounts", { name: "with limits" });
+  await gateway.admin("POST", `/accounts/${account.id}/credits`, { amount: 10, reason: "r" });
+  const given = {
+    name: "k",
+    expires_at: 4_000_000_000,
+    budget: 2.5,
+    limits: { requests_per_minute: 5, tokens_per_minute: 6, concurrency: 7 },
+    routes: true,
+  };
+  const { json: issued } = await gateway.admin("POST", "/keys", { account_id: account.id, ...given });
+  expect(issued).toMatchObject({ ...given, models: null, spent: 0, held: 0, revoked_at: null });
+  expect(issued.created_at).toBeGreaterThan(1_700_000_000);
+  const shown = async () => (await gateway.admin("GET", `/keys/${issued.id}`)).json;
+  expect(await shown()).toMatchObject({ ...given, available: { amount: 2.5, bound: "budget" } });
+  const now: Json = { ...given, limits: { ...given.limits } };
+  for (const change of [
+    { expires_at: 4_000_000_001 },
+    { expires_at: null },
+    { budget: 20 },
+    { budget: null },
+    { limits: { tokens_per_minute: null } },
+    { routes: false },
+    { name: "l" },
+  ] as Json[]) {
+    const { limits, ...others } = change;
+    Object.assign(now, others);
+    Object.assign(now.limits, limits);
+    expect((await gateway.admin("PATCH", `/keys/${issued.id}`, change)).json).toMatchObject(now);
+    expect(await shown()).toMatchObject(now);
+  }
+  expect((await shown()).available).toEqual({ amount: 10, bound: "balance" });
+  const fine = await gateway.admin("PATCH", `/keys/${issued.id}`, { budget: 0.0000001 });
+  expect([fine.status, fine.json.error.param]).toEqual([400, "budget"]);
+});
+
+test("a key expires at any second up to the year 9999, and at no other", async () => {
+  const issue = async (expires_at: number) => {
+    const { status, json } = await gateway.admin("POST", "/keys", {
+      account_id: gateway.accountId,
+      name: "k",
+      expires_at,
+    });
+    return status === 201 ? json.expires_at : json.error.param;
+  };
+  expect([await issue(0), await issue(253_402_300_799)]).toEqual([0, 253_402_300_799]);
+  for (const wrong of [-1, 253_402_300_800, 1.5]) expect(await issue(wrong)).toBe("expires_at");
+});
+
 test("a key that nobody has is not revoked: a 404 that names it", async () => {
   expect(await gateway.admin("DELETE", "/keys/key_none")).toEqual({
     status: 404,

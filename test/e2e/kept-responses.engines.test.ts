@@ -102,6 +102,24 @@ describeOnEngineOfSuite("answers that are kept,", (engine) => {
     await expectGone(answer);
   });
 
+  test("list what they were asked in pages of one to a hundred items, in either order", async () => {
+    const answer = await askKept(gateway, { model: "test/gpt", input: "One" });
+    const page = (query: string) => callKept(gateway, "GET", `${answer.id}/input_items${query}`);
+    for (const query of ["", "?limit=1", "?limit=100", "?order=asc", "?order=desc"]) {
+      const { status, json } = await page(query);
+      expect([query, status, json.data.length]).toEqual([query, 200, 1]);
+    }
+    for (const [query, param] of [
+      ["?limit=0", "limit"],
+      ["?limit=101", "limit"],
+      ["?limit=1.5", "limit"],
+      ["?order=up", "order"],
+    ] as const) {
+      const { status, json } = await page(query);
+      expect([query, status, json.error.param]).toEqual([query, 400, param]);
+    }
+  });
+
   test("are those of their account alone, by any of its keys", async () => {
     const answer = await askKept(gateway, { model: "test/gpt" });
     const other = await gateway.admin("POST", "/accounts", { name: "other" });

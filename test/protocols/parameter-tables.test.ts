@@ -5,8 +5,9 @@ import { joinBytes } from "../../src/core/bytes/bytes.ts";
 import { loadModelFiles, servedIn } from "../../src/catalog/catalog.ts";
 import { CHAT } from "../../src/catalog/parameter-tables/chat-completions.ts";
 import { eachField, type Fields } from "../../src/catalog/parameter-tables/field.ts";
-import { CONTENT } from "../../src/catalog/parameter-tables/generate-content.ts";
+import { CONTENT, CONTENT_CONFIG } from "../../src/catalog/parameter-tables/generate-content.ts";
 import { MESSAGES } from "../../src/catalog/parameter-tables/messages.ts";
+import { RESPONSES } from "../../src/catalog/parameter-tables/responses.ts";
 import { isIgnored, parameterSchema, parametersOf } from "../../src/catalog/parameters.ts";
 import { modelPage } from "../../src/catalog/llms-txt.ts";
 import { GatewayError } from "../../src/core/errors.ts";
@@ -15,6 +16,8 @@ import { compileSchema } from "../../src/core/schema.ts";
 import { servedNow } from "../../src/gateway/served.ts";
 import { ChatRequestSchema } from "../../src/protocols/chat-completions/schema.ts";
 import { GenerateContentRequestSchema } from "../../src/protocols/generate-content/schema.ts";
+import { PLACE_NAMES as CHAT_PLACES } from "../../src/protocols/chat-completions/server/place-names.ts";
+import { PLACE_NAMES as CONTENT_PLACES } from "../../src/protocols/generate-content/server/place-names.ts";
 import { servedBy } from "../../src/protocols/index.ts";
 import { MessagesRequestSchema } from "../../src/protocols/messages/schema.ts";
 import type { RelayTarget } from "../../src/protocols/protocol.ts";
@@ -47,6 +50,16 @@ for (const [protocol, rows] of Object.entries(ROWS) as [ListedProtocolId, string
     expect(new Set(names).size).toBe(names.length);
   });
 }
+
+test("a field has its meaning in a place that every format has a name for", () => {
+  const named = [CHAT_PLACES, CONTENT_PLACES].map((names) => new Set(Object.keys(names)));
+  const isNamed = (place: string | undefined): boolean =>
+    place === undefined || place === "wire" || named.every((names) => names.has(place));
+  for (const table of [CHAT, MESSAGES, CONTENT, CONTENT_CONFIG, RESPONSES]) {
+    const lost = [...eachField(table)].filter(({ field }) => !isNamed(field.place));
+    expect(lost.map(({ path, field }) => [path, field.place])).toEqual([]);
+  }
+});
 
 /** What a format checks requests by. */
 const CHECKED: readonly {

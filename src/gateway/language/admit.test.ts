@@ -194,6 +194,42 @@ describe("what is held is the dearest that the request can come to", () => {
       amount: (200n * 4n + 20_000n * 6n) * IN + 2n * 100_000_000n + OUT,
     },
     {
+      name: "a single search",
+      demand: { maxOutputTokens: 1, webSearches: 1, buckets: ["web_search"] },
+      facts: { prices: { input: 1, output: 5, web_search: 0.01 } },
+      amount: 200n * IN + 100_000_000n + OUT,
+    },
+    {
+      name: "an image dearer than text",
+      demand: { maxOutputTokens: 1 },
+      facts: { prices: { input: 1, image_input: 3, output: 5 } },
+      amount: 200n * 30_000n + OUT,
+    },
+    {
+      name: "output that is spoken at the price of audio",
+      demand: { maxOutputTokens: 2, outputModalities: ["text", "audio"], buckets: ["audio_output"] },
+      facts: { output_modalities: ["text", "audio"], prices: { input: 1, output: 5, audio_output: 60 } },
+      amount: 200n * IN + 1_200_000n,
+    },
+    {
+      name: "output that may be spoken, where the request leaves it to the model",
+      demand: { maxOutputTokens: 2, outputModalities: undefined },
+      facts: { output_modalities: ["text", "audio"], prices: { input: 1, output: 5, audio_output: 60 } },
+      amount: 200n * IN + 1_200_000n,
+    },
+    {
+      name: "output dearer than reasoning",
+      demand: { maxOutputTokens: 2 },
+      facts: { prices: { input: 1, output: 5, reasoning: 2 } },
+      amount: 200n * IN + 2n * OUT,
+    },
+    {
+      name: "input dearer than what is written to the cache",
+      demand: { maxOutputTokens: 1 },
+      facts: { prices: { input: 1, cache_write_5m: 0.5, image_input: 0.5, output: 5 } },
+      amount: 200n * IN + OUT,
+    },
+    {
       name: "a rule of the hour, as it is now",
       demand: { maxOutputTokens: 1 },
       facts: { prices: { input: [{ when: { utc_hours: [[12, 13]] }, price: 3 }, { price: 1 }], output: 5 } },
@@ -225,6 +261,7 @@ describe("what is held is the dearest that the request can come to", () => {
       floorTokens: 1_024,
     });
     expect(ask({}, { max_output: undefined as never }).elastic?.maxTokens).toBe(32_768);
+    expect(ask({}, { total_context: undefined as never }).elastic?.maxTokens).toBe(500);
   });
 
   test("reasoning on top of a bound is elastic, up to the model's most and to its context", () => {
@@ -247,6 +284,67 @@ describe("what is held is the dearest that the request can come to", () => {
     }
     expect(amount).toBeLessThanOrEqual(MAX_MICRO_CREDITS);
   });
+});
+
+describe("what an answer may come to is told of", () => {
+  const told = (demand: Changes, facts: Partial<ModelFacts> = {}, kind = "native") => {
+    const protocols = [
+      { ...PROVIDER.protocols[0], dialect: { ...PROVIDER.protocols[0]!.dialect, kind } },
+    ] as unknown as Provider["protocols"];
+    const at = { ...offer(facts), providers: new Map([["p", { ...PROVIDER, protocols }]]) };
+    return admitAt(at, CALLER, "v/m", { ...PLAIN, ...demand } as Demand);
+  };
+
+  test("the bound on output, for all choices, where there is one", () => {
+    expect(told({ maxOutputTokens: 40, choices: 3 })).toMatchObject({ mostOutput: 120, choices: 3 });
+    expect(told({ choices: 3 }).mostOutput).toBeUndefined();
+  });
+
+  test("reasoning on top of it, as the request says, for all choices and up to the model's most", () => {
+    const most = (reasoningOnTop: number) => told({ reasoningOnTop, choices: 3 }).mostReasoning;
+    expect(most(90)).toEqual({ tokens: 270, asCounted: false });
+    expect(most(Infinity)).toEqual({ tokens: 1_500, asCounted: false });
+  });
+
+  test("reasoning on top that nobody spoke of: the model's most where a vendor is only compatible", () => {
+    expect(told({ choices: 3 }).mostReasoning).toEqual({ tokens: 0, asCounted: true });
+    expect(told({ choices: 3 }, {}, "compatible").mostReasoning).toEqual({ tokens: 1_500, asCounted: true });
+  });
+
+  test("searches and readings, and whether the provider is to look up what it stores", () => {
+    const asked = told(
+      { webSearches: 1, rereads: 1, namesStored: true },
+      { prices: { input: 1, output: 5, web_search: 0.01 } },
+    );
+    expect(asked).toMatchObject({ mostSearches: 1, inputReads: 2, namesStored: true });
+    expect(told({})).toMatchObject({ mostSearches: 0, inputReads: 1, namesStored: false });
+  });
+
+  test("how the provider's own words are told of, to which request it goes", () => {
+    expect(told({}).target.native).toBe(true);
+    expect(Object.keys(told({}).target)).not.toContain("chat");
+    expect(told({}, {}, "compatible").target.native).toBe(false);
+    const dialect = { ...PROVIDER.protocols[0]!.dialect, compacts: true, functionsOnly: true };
+    const provider = {
+      ...PROVIDER,
+      protocols: [{ ...PROVIDER.protocols[0]!, dialect }],
+    } as unknown as Provider;
+    const { target } = admitAt({ ...offer(), providers: new Map([["p", provider]]) }, CALLER);
+    expect(target).toMatchObject({ compacts: true, functionsOnly: true });
+  });
+});
+
+test("a model with ways of other formats is held for the request in their words", () => {
+  const { ways } = findDestinations(offer(), CALLER, "compat_chat_completions", "v/m");
+  const held = (hasOtherFormats: boolean) =>
+    admit(
+      ways[0] as Destination,
+      "compat_chat_completions",
+      { ...PLAIN, maxOutputTokens: 1 },
+      NOON,
+      hasOtherFormats,
+    ).amount;
+  expect([held(false), held(true)]).toEqual([200n * IN + OUT, (200n + 1_024n + 7n) * IN + OUT]);
 });
 
 test("the first route with a live provider serves, and prices are fixed at the moment", () => {

@@ -45,6 +45,15 @@ describe("what models thought before calls", () => {
     expect(memory.has("a", "f")).toBe(false);
   });
 
+  test("is forgotten whole, however often the same call came", async () => {
+    const clock = createFakeClock();
+    const memory = createThinkingMemory(clock);
+    for (const key of ["k", "k", "l"]) memory.remember("a", "f", calls(key));
+    await clock.advance(6 * 3_600_000);
+    memory.remember("b", "f", calls("k"));
+    expect([memory.has("a", "f"), memory.has("b", "f")]).toEqual([false, true]);
+  });
+
   test("takes no more than its bound, and the oldest goes first", () => {
     const memory = createThinkingMemory(createFakeClock(), 1_000);
     for (let i = 0; i < 10; i += 1) memory.remember("a", "f", calls(`k${i}`, "x".repeat(150)));
@@ -59,5 +68,20 @@ describe("what models thought before calls", () => {
     expect(kept.length).toBeLessThan(6);
     expect(kept.at(-1)).toBe("k9");
     expect(kept).not.toContain("k0");
+  });
+
+  test("takes 16 Mi characters where nothing else is said, keys and all, and not one more", () => {
+    const memory = createThinkingMemory(createFakeClock());
+    const MI = 1024 * 1024;
+    const around = "a f k00".length + JSON.stringify(calls("k", "")[0]!.thinking).length;
+    const remember = (key: string, size: number) =>
+      memory.remember("a", "f", calls(key, "x".repeat(size - around)));
+    const keys = Array.from({ length: 17 }, (_, i) => `k${String(i).padStart(2, "0")}`);
+    const kept = () => Object.keys(memory.recall("a", "f", keys)).length;
+    for (const key of keys.slice(0, 16)) remember(key, MI);
+    expect(kept()).toBe(16);
+    remember("k16", 1 + around);
+    expect(kept()).toBe(16);
+    expect(memory.recall("a", "f", ["k00"])).toEqual({});
   });
 });

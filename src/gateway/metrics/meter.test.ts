@@ -125,6 +125,20 @@ test("attempts are counted at the provider that was asked, by its status", async
   ]);
 });
 
+test("the statuses that providers are known to answer with are told apart, and no others", async () => {
+  const { meter, samples } = open();
+  const known = [
+    200, 400, 401, 402, 403, 404, 408, 409, 413, 422, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524,
+    525, 526, 529, 530,
+  ];
+  const others = [199, 201, 302, 405, 418, 431, 499, 501, 505, 519, 527, 528, 531, 599];
+  meter.ended({ ...REQUEST, attempts: [...known, ...others].map((status) => ({ provider: "p", status })) });
+  expect(await samples("switchyard_attempts_total")).toEqual([
+    ...known.map((status) => `switchyard_attempts_total{provider="p",result="${status}"} 1`),
+    `switchyard_attempts_total{provider="p",result="other"} ${others.length}`,
+  ]);
+});
+
 test("who asks for the text while it is written gets the same one, and the event loop has turns meanwhile", async () => {
   const { meter, text } = open();
   meter.ended(REQUEST);

@@ -45,6 +45,7 @@ function bodyOf(value: object, length: number) {
 const DOT = { width: 1, height: 1, pixels: new Uint8Array(4) };
 
 const CHAT = { model: "v/m", temperature: 0.5, messages: [{ role: "user", content: "a" }], oddity: 1 };
+const INPUT = { model: "v/m", input: [{ role: "user", content: "a" }] };
 const CONTENTS = { contents: [{ role: "user", parts: [{ text: "a" }] }] };
 
 interface Case {
@@ -107,6 +108,18 @@ const WAYS: readonly Case[] = [
     spoken: "compat_generate_content",
     body: { generateContentRequest: { model: "models/v/m", ...CONTENTS } },
   },
+  {
+    name: "responses",
+    reading: { format: "compat_responses", purpose: "answer" },
+    spoken: "compat_responses",
+    body: INPUT,
+  },
+  {
+    name: "a count of responses",
+    reading: { format: "compat_responses", purpose: "count" },
+    spoken: "compat_responses",
+    body: INPUT,
+  },
 ];
 
 const wire = {
@@ -147,6 +160,14 @@ describe("a request is read and written the same", () => {
       expect(await take(way, LENGTHS["on the thread of middle ones"])).toEqual(here);
       expect(await take(way, LENGTHS["on the thread of large ones"])).toEqual(here);
     });
+
+  test("a conversation that is made shorter: a provider without a call for that is asked for a summary", async () => {
+    const reading: Reading = { format: "compat_responses", purpose: "compact" };
+    const way: Case = { name: "", reading, spoken: "compat_responses", body: INPUT };
+    const here = await take(way, LENGTHS.here);
+    expect([here.stream, JSON.parse(here.text).input.length]).toEqual([false, 2]);
+    expect(await take(way, LENGTHS["on the thread of middle ones"])).toEqual(here);
+  });
 
   test("images and videos", async () => {
     const url = `data:image/png;base64,${encodePng(DOT).toBase64()}`;

@@ -58,6 +58,107 @@ test("kinds of answer that were not named are all that the model gives, for the 
   ]);
 });
 
+/** A text of 4 000 characters: some thousand tokens. */
+const LONG = "word ".repeat(800);
+
+const requestDemand = (body: object) => readRequest(wireRequest({ model: "v/m", ...body })).demand;
+const said = (content: unknown, more: object = {}) => ({ role: "user", content, ...more });
+const answered = (more: object) => ({ role: "assistant", content: "", ...more });
+
+describe("the guess and the bound of a request's text", () => {
+  const bodyOf = (body: object): number => JSON.stringify({ model: "v/m", ...body }).length;
+
+  test("begin with what stands around the whole and around each message", () => {
+    for (const messages of [[said("")], [said(""), answered({}), said("")]]) {
+      const { textTokens } = requestDemand({ messages });
+      const bytes = Math.ceil(bodyOf({ messages }) / 2);
+      expect(textTokens).toEqual({
+        expected: 3 + 4 * messages.length,
+        ceiling: bytes + 96 + 12 * messages.length,
+      });
+    }
+  });
+
+  test("have something for each tool, and the bound something for there being any", () => {
+    const tool = { type: "function", function: { name: "f", parameters: {} } };
+    const ofTools = (tools: readonly object[]) => {
+      const body = { messages: [said("")], tools };
+      const { textTokens } = requestDemand(body);
+      return textTokens.ceiling - Math.ceil(bodyOf(body) / 2) - 96 - 12;
+    };
+    expect([ofTools([]), ofTools([tool]), ofTools([tool, tool, tool])]).toEqual([0, 800, 1_200]);
+  });
+
+  const read: readonly (readonly [name: string, message: object])[] = [
+    ["content", said(LONG)],
+    ["a part of text", said([{ type: "text", text: LONG }])],
+    ["a part of a refusal", answered({ content: [{ type: "refusal", refusal: LONG }] })],
+    [
+      "a call of a tool",
+      answered({
+        content: null,
+        tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: LONG } }],
+      }),
+    ],
+    ["a call in the old form", answered({ function_call: { name: "f", arguments: LONG } })],
+    ["thinking", answered({ reasoning_details: [{ type: "reasoning.text", thinking: LONG }] })],
+    ["reasoning_content", answered({ reasoning_content: LONG })],
+    ["reasoning", answered({ reasoning: LONG })],
+    ["refusal", answered({ refusal: LONG })],
+    ["name", said("", { name: LONG })],
+  ];
+  for (const [name, message] of read)
+    test(`have the text of ${name}`, () => {
+      const { expected } = requestDemand({ messages: [message] }).textTokens;
+      expect(expected).toBeGreaterThan(800);
+      expect(expected).toBeLessThan(1_300);
+    });
+});
+
+test("one answer is asked for where none says how many, and the newer name of the limit goes first", () => {
+  const messages = [said("x")];
+  const asked = (more: object) => {
+    const { choices, maxOutputTokens } = requestDemand({ messages, ...more });
+    return [choices, maxOutputTokens];
+  };
+  expect(asked({})).toEqual([1, undefined]);
+  expect(asked({ n: 3, max_tokens: 5 })).toEqual([3, 5]);
+  expect(asked({ max_tokens: 5, max_completion_tokens: 6 })).toEqual([1, 6]);
+});
+
+test("what a provider stores is told from what the request holds", () => {
+  const isStored = (message: object) =>
+    requestDemand({ messages: [message, said("x")] }).namesStored === true;
+  expect(isStored(answered({ audio: { id: "audio_1" } }))).toBe(true);
+  expect(isStored(said([{ type: "file", file: { file_id: "file-1" } }]))).toBe(true);
+  for (const message of [
+    answered({ content: "hi" }),
+    answered({ content: "hi", audio: null }),
+    said([{ type: "file", file: { file_data: "AAAA" } }]),
+  ])
+    expect(isStored(message)).toBe(false);
+});
+
+test("video, audio and documents are counted by their kind, with the bytes that stand in the request", () => {
+  const mediaOf = (part: object) => {
+    const { media, mediaBytes } = demandOf([said([{ type: "text", text: "x" }, part])]);
+    return [media, mediaBytes];
+  };
+  const data = "data:video/mp4;base64,AAAA";
+  const video = (url: string) => ({ type: "video_url", video_url: { url } });
+  expect(mediaOf(video("https://example.com/a.mp4"))).toEqual([{ video: 1 }, 0]);
+  expect(mediaOf(video(data))).toEqual([{ video: 1 }, data.length]);
+  const sound = "data:audio/wav;base64,AAAA";
+  const audio = (url: string) => ({ type: "audio_url", audio_url: { url } });
+  expect(mediaOf(audio("https://example.com/a.wav"))).toEqual([{ audio: 1 }, 0]);
+  expect(mediaOf(audio(sound))).toEqual([{ audio: 1 }, sound.length]);
+  expect(mediaOf({ type: "document_url", document_url: "https://example.com/a.pdf" })).toEqual([
+    { pdf: 1 },
+    0,
+  ]);
+  expect(mediaOf({ type: "their_own", their_own: "x" })).toEqual([{}, 0]);
+});
+
 describe("images of a request", () => {
   test("are known by size and detail, wherever they stand", () => {
     const demand = demandOf([
@@ -164,6 +265,15 @@ describe("what a model of another format would charge for", () => {
       expect(demandOf(messages).buckets).toEqual(["cache_write_1h"]);
     });
   }
+
+  test("a cache kept for an hour is held for: a tool, whose parameters are its own words", () => {
+    const bucketsOf = (tool: object) =>
+      requestDemand({ messages: [said("hi")], tools: [{ type: "function", ...tool }] }).buckets;
+    const marked = { cache_control: { ttl: "1h" } };
+    expect(bucketsOf({ function: { name: "f", ...marked } })).toEqual(["cache_write_1h"]);
+    expect(bucketsOf({ function: { name: "f" }, ...marked })).toEqual(["cache_write_1h"]);
+    expect(bucketsOf({ function: { name: "f", parameters: marked } })).toEqual([]);
+  });
 
   test("the usual five minutes are not", () => {
     expect(demandOf([{ role: "user", content: [text({ type: "ephemeral", ttl: "5m" })] }]).buckets).toEqual(

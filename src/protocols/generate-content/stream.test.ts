@@ -364,6 +364,16 @@ describe("an answer that breaks", () => {
     }
   });
 
+  test("an error is no part of the answer, whatever stands beside it", () => {
+    const [first] = geminiChunks({ parts: ["a", "b"] });
+    const error = { ...chunk([{ text: "c" }]), error: { code: 503, message: "x" }, usageMetadata: USAGE };
+    const { stream, text } = relay(sse([first!, error]));
+    expect(partsOf(eventsOf(text))).toEqual([{ text: "a" }]);
+    const bare = relay(sse([first!, { error: { code: 503 } }])).stream;
+    expect([stream.repairs, bare.repairs]).toEqual([[], []]);
+    expect(stream.metered()).toEqual(bare.metered());
+  });
+
   test("an error after the end takes nothing away", () => {
     const chunks = [...geminiChunks({ usage: USAGE }), { error: { code: 500 } }];
     const { stream } = relayChunks(chunks);

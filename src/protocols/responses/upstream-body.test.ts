@@ -217,6 +217,12 @@ test("reasoning goes back to OpenAI by its seal, and to a server that shows it b
   expect(sentTo(openAi, open)).toEqual([]);
   expect(sentTo(away, open)).toEqual([open]);
   expect(sentTo(away, { ...sealed, content: words })).toEqual([open]);
+  for (const target of [away, openAi]) {
+    expect(sentTo(target, sealed)).toEqual([sealed]);
+    expect(sentTo(target, { ...sealed, content: [] })).toEqual([{ ...sealed, content: [] }]);
+  }
+  const { summary: _none, ...bare } = open;
+  expect(sentTo(away, bare)).toEqual([open]);
 });
 
 test("R6: what one vendor has sealed is left out for another, and the caller is told", () => {

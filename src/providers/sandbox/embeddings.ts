@@ -165,8 +165,8 @@ function vectorOf(text: string, length: number): readonly number[] {
     vector[i] = number;
     squares += number * number;
   }
+  // What tells texts apart leaves no vector without a length.
   const norm = Math.sqrt(squares);
-  if (norm === 0) return Array.from(vector, (_, i) => (i === 0 ? 1 : 0));
   return Array.from(vector, (number) => Number((number / norm).toFixed(8)));
 }
 

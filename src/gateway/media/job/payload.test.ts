@@ -50,6 +50,27 @@ for (const [i, request] of requests.entries())
     expect(through(payload)).toEqual(payload);
   });
 
+test("every word that a request may have is kept", () => {
+  const words: readonly MediaRequest[] = [
+    ...(["480p", "720p", "1080p"] as const).map((resolution) => ({ ...VIDEO, resolution })),
+    ...(["16:9", "9:16"] as const).map((aspectRatio) => ({ ...VIDEO, aspectRatio })),
+    ...(["single", "multi"] as const).map((shotType) => ({ ...VIDEO, shotType })),
+    ...(["1K", "2K", "4K"] as const).map((imageSize) => ({ ...IMAGE, imageSize })),
+    ...(["opaque", "auto"] as const).map((background) => ({ ...IMAGE, background })),
+    ...(["png", "jpeg", "webp"] as const).map((outputFormat) => ({ ...IMAGE, outputFormat })),
+    ...(["6", "6.1", "7"] as const).flatMap((version) =>
+      (["5", "6"] as const).map((niji) => ({
+        ...IMAGE,
+        midjourney: { version, niji, chaos: 0, weird: 0, stylize: 0 },
+      })),
+    ),
+  ];
+  for (const request of words) {
+    const payload = { request, clientHeaders: {} };
+    expect(through(payload)).toEqual(payload);
+  }
+});
+
 test("members that this version does not know stay", () => {
   const payload = { request: { ...IMAGE, novel: 1 }, clientHeaders: {}, novel: 2 };
   expect(through(payload)).toEqual(payload);

@@ -64,4 +64,27 @@ test("an MP4 file has the boxes that players look for, and an index that leads t
   // Its time goes by frames: twelve in a second, three in all.
   expect(numbersIn(found(["moov", "mvhd"])).slice(3, 5)).toEqual([12, 3]);
   expect(numbersIn(found(["moov", "trak", "mdia", "mdhd"])).slice(3, 5)).toEqual([12, 3]);
+  // What is fixed stands as ISO/IEC 14496-12 has it: 8.2.2, 8.3.2, 8.4.2, 8.4.3, 12.1.2 and 12.1.3.
+  const [one, identity] = [0x10000, [0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000]];
+  const media = ["moov", "trak", "mdia"];
+  expect(numbersIn(found(["moov", "mvhd"]))).toEqual(
+    [0, 0, 0, 12, 3, one, 0x1000000, 0, 0, ...identity, 0, 0, 0, 0, 0, 0].concat(2),
+  );
+  expect(numbersIn(found(["moov", "trak", "tkhd"]))).toEqual(
+    [3, 0, 0, 1, 0, 3, 0, 0, 0, 0, ...identity].concat(640 << 16, 360 << 16),
+  );
+  expect(numbersIn(found([...media, "mdhd"]))).toEqual([0, 0, 0, 12, 3, 0x55c40000]);
+  const handler = found([...media, "hdlr"]);
+  expect(new TextDecoder().decode(handler)).toBe(`${"\0".repeat(8)}vide${"\0".repeat(12)}a track\0`);
+  expect(numbersIn(found([...media, "minf", "vmhd"]))).toEqual([1, 0, 0]);
+  const references = found([...media, "minf", "dinf", "dref"]);
+  expect(numbersIn(references).slice(0, 2)).toEqual([0, 1]);
+  expect(boxesIn(references, 8)).toEqual([{ type: "url ", content: new Uint8Array([0, 0, 0, 1]) }]);
+  expect(numbersIn(index("stsd")).slice(0, 2)).toEqual([0, 1]);
+  expect(numbersIn(entry!.content.slice(0, 76))).toEqual(
+    [0, 1, 0, 0, 0, 0, (640 << 16) | 360, 0x480000, 0x480000, 0, one, 0, 0, 0, 0, 0, 0, 0].concat(24),
+  );
+  expect([...entry!.content.subarray(76, 78)]).toEqual([255, 255]);
+  const [type] = boxesIn(file);
+  expect(new TextDecoder().decode(type!.content)).toBe("isom\0\0\u0002\0isomiso2avc1mp41");
 });

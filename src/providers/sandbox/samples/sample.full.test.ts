@@ -1,25 +1,8 @@
-import { describe, expect, test } from "bun:test";
-import Ajv from "ajv";
-import Ajv2020 from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { faultOf } from "../../../../test/providers/sample-fault.ts";
 import { createChance } from "../chance.ts";
 import { sampleValue } from "./sample.ts";
-
-const options = { strict: false, logger: false, validateSchema: false } as const;
-const validators = { "2020": new Ajv2020(options), "7": new Ajv(options) };
-for (const validator of Object.values(validators)) addFormats.default(validator);
-
-/** What an independent validator says against the value that was made; null where it accepts it. */
-function faultOf(schema: object, seed: string, draft: "2020" | "7" = "2020"): string | null {
-  const ajv = validators[draft];
-  const value = sampleValue(schema, createChance(seed));
-  const accepts = ajv.compile(schema);
-  ajv.removeSchema(schema);
-  return accepts(value)
-    ? null
-    : `${JSON.stringify(value)} by ${JSON.stringify(schema)}: ${ajv.errorsText(accepts.errors)}`;
-}
 
 const range = (most: number): fc.Arbitrary<[number, number]> =>
   fc.tuple(fc.nat(most), fc.nat(most)).map(([a, b]) => [Math.min(a, b), Math.max(a, b)]);
@@ -104,127 +87,6 @@ test("a value satisfies its schema, says an independent validator", () => {
     }),
     { numRuns: 400 },
   );
-});
-
-const hard: Readonly<Record<string, object>> = {
-  "references and definitions": {
-    $ref: "#/$defs/order",
-    $defs: {
-      order: {
-        type: "object",
-        properties: { lines: { type: "array", items: { $ref: "#/$defs/line" }, minItems: 2 }, "a/b": true },
-        required: ["lines", "a/b"],
-        additionalProperties: false,
-      },
-      line: { type: "object", properties: { n: { type: "integer", minimum: 5 } }, required: ["n"] },
-    },
-  },
-  "a tree": {
-    $defs: {
-      node: {
-        type: "object",
-        properties: {
-          value: { type: "number" },
-          left: { anyOf: [{ $ref: "#/$defs/node" }, { type: "null" }] },
-          children: { type: "array", items: { $ref: "#/$defs/node" } },
-        },
-        required: ["value", "left", "children"],
-        additionalProperties: false,
-      },
-    },
-    $ref: "#/$defs/node",
-  },
-  "one of several by a constant": {
-    oneOf: [
-      {
-        type: "object",
-        properties: { kind: { const: "a" }, x: { type: "number" } },
-        required: ["kind", "x"],
-      },
-      {
-        type: "object",
-        properties: { kind: { const: "b" }, y: { type: "string" } },
-        required: ["kind", "y"],
-      },
-    ],
-  },
-  "unique items of few values": {
-    type: "array",
-    items: { enum: ["a", "b", "c", "d"] },
-    uniqueItems: true,
-    minItems: 4,
-  },
-  "items by place": {
-    type: "array",
-    prefixItems: [{ type: "string" }, { type: "integer" }],
-    items: false,
-    minItems: 2,
-  },
-  "an item that must be there": { type: "array", items: { type: "integer" }, contains: { minimum: 90 } },
-  "members that nobody named": {
-    type: "object",
-    minProperties: 3,
-    additionalProperties: { type: "integer" },
-  },
-  "a base with alternatives": {
-    type: "object",
-    properties: { a: { type: "string" }, b: { type: "string" } },
-    anyOf: [{ required: ["a"] }, { required: ["b"] }],
-  },
-  "limits that both hold": {
-    allOf: [
-      { type: "number", minimum: 3 },
-      { type: "integer", maximum: 4 },
-    ],
-  },
-  "a pattern of a least length": { type: "string", pattern: "^[a-z]+$", minLength: 12, maxLength: 30 },
-  "a member named like an object's own": {
-    type: "object",
-    properties: { ["__proto__"]: { type: "string" }, constructor: { type: "integer" } },
-    required: ["constructor"],
-  },
-};
-describe("a value satisfies a schema with", () => {
-  for (const [name, schema] of Object.entries(hard)) {
-    test(name, () => {
-      for (let seed = 0; seed < 30; seed += 1) expect(faultOf(schema, String(seed))).toBeNull();
-    });
-  }
-
-  test("the words of draft 7", () => {
-    const schema = {
-      definitions: { id: { type: "integer", minimum: 1 } },
-      type: "array",
-      items: [{ $ref: "#/definitions/id" }, { type: "string" }],
-      additionalItems: { type: "boolean" },
-      minItems: 3,
-    };
-    for (let seed = 0; seed < 30; seed += 1) expect(faultOf(schema, String(seed), "7")).toBeNull();
-  });
-
-  test("the words of OpenAPI: types in capitals, counts as text", () => {
-    const value = sampleValue(
-      {
-        type: "OBJECT",
-        properties: {
-          names: { type: "ARRAY", items: { type: "STRING" }, minItems: "3" },
-          size: { type: "INTEGER", minimum: 4, maximum: 4 },
-          state: { type: "STRING", format: "enum", enum: ["on"] },
-        },
-        required: ["names", "size", "state"],
-      },
-      createChance("x"),
-    );
-    expect(value).toMatchObject({ size: 4, state: "on" });
-    expect((value as { names: unknown[] }).names.length).toBeGreaterThanOrEqual(3);
-  });
-});
-
-test("the same seed gives the same value, another seed another one", () => {
-  const schema = { type: "array", items: { type: "string" }, minItems: 4 };
-  const of = (seed: string): string => JSON.stringify(sampleValue(schema, createChance(seed)));
-  expect(of("a")).toBe(of("a"));
-  expect(of("a")).not.toBe(of("b"));
 });
 
 const endless: Readonly<Record<string, object>> = {

@@ -83,6 +83,10 @@ export function runtimeEnvironment(env = process.env) {
     ...env,
     // Bun queues all upstream calls above this number, and its default of 256 is for the whole process.
     BUN_CONFIG_MAX_HTTP_REQUESTS: env.BUN_CONFIG_MAX_HTTP_REQUESTS || "20000",
+    // How long memory is free before the allocator gives it back to the system, in ms. Its own 100 give back in each burst
+    // of requests what the next one takes again.
+    MIMALLOC_PURGE_DELAY: env.MIMALLOC_PURGE_DELAY || "1000",
+    MIMALLOC_PURGE_HOLES_MIN_INTERVAL: env.MIMALLOC_PURGE_HOLES_MIN_INTERVAL || "1000",
     BUN_ENABLE_CRASH_REPORTING: "0",
     DO_NOT_TRACK: "1",
   };

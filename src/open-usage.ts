@@ -6,8 +6,7 @@ import type { ThreadPlace } from "./gateway/admin/thread/messages.ts";
 import { createRefusals, type Refusals } from "./gateway/refusals.ts";
 import { createUsageRollUps } from "./gateway/usage-roll-ups.ts";
 import { ROUTES } from "./http/routes.ts";
-import { hasUnnoted } from "./ledger/usage/ledger-hours.ts";
-import { hasUncounted } from "./ledger/usage/roll-up.ts";
+import { readWaiting } from "./ledger/usage/waiting.ts";
 
 /** The thread of the admin interface, and what it keeps: usage and refusals. */
 export interface OpenUsage {
@@ -37,7 +36,7 @@ export function openUsage({ place, database, clock, log }: OpenUsageParts): Open
   });
   const rollUps = createUsageRollUps({
     // Days change by roll-ups alone, and each looks whether thirty of them are to be added up.
-    hasUncounted: async () => (await hasUncounted(database)) || hasUnnoted(database),
+    waiting: () => readWaiting(database),
     rollUp: () => thread.rollUp(),
     clock,
     log,

@@ -16,6 +16,8 @@ export interface Batch {
   readonly money?: readonly WrittenChanges[];
   /** Whether it ends requests and does nothing else: a journal may then have it first. */
   readonly isJournaled?: boolean;
+  /** Whether nothing else is under way: a journal may then write it at once. */
+  readonly nobodyWaits?: boolean;
   /** Whether the disk need not have it at once: a journal has it already. */
   readonly isLazy?: boolean;
   /** Its number in the journal's count, or that of its last record: the tables' mark is this once it is written. */

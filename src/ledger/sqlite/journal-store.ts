@@ -42,12 +42,12 @@ export async function openJournalStore(parts: JournalParts): Promise<JournaledSt
     failpoint("journal.turned");
   };
 
-  const append = async (text: string, bytes: Buffer): Promise<Written> => {
+  const append = async (text: string, bytes: Buffer, nobodyWaits: boolean | undefined): Promise<Written> => {
     try {
       await journal.mend();
       await makeRoom(bytes.length);
       failpoint("journal.before_write");
-      await journal.write(gathering.last() + 1, bytes);
+      await journal.write(gathering.last() + 1, bytes, nobodyWaits);
     } catch (error) {
       const failure = String(error);
       if (/\bEIO\b/.test(failure)) onLost(failure);
@@ -94,7 +94,9 @@ export async function openJournalStore(parts: JournalParts): Promise<JournaledSt
       const [changes] = batch.money ?? [];
       if (changes === undefined || batch.isJournaled !== true) return direct(batch);
       const bytes = Buffer.from(changes.changes);
-      return journal.isTooLong(bytes.length) ? direct(batch) : append(changes.changes, bytes);
+      return journal.isTooLong(bytes.length)
+        ? direct(batch)
+        : append(changes.changes, bytes, batch.nobodyWaits);
     },
     current: () => gathering.move(false),
     compareJournal: (known) =>

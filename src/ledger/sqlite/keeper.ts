@@ -227,7 +227,7 @@ async function decideBatch({ store, live }: Kept, commands: readonly Command[]):
   const decision = decide(stateFor(live, references, found), money);
   const batch = batchOf(records.map(statementOf), tableChanges(live, decision.changes));
   return {
-    batch,
+    batch: { ...batch, nobodyWaits: live.state.holds.size === 1 },
     references: withRowsOf(records, references, live),
     taking: take(live, decision.changes),
     outcomes(rows) {

@@ -96,14 +96,3 @@ export async function ledgerBounds(
   const { first, last } = (await hours.executeTakeFirst()) ?? {};
   return { mark, first: first ?? mark + 1n, last: last ?? mark };
 }
-
-/** Whether there are entries that are not noted yet. */
-export async function hasUnnoted(database: Database): Promise<boolean> {
-  const row = await database
-    .selectFrom("ledger")
-    .select("seq")
-    .where("seq", ">", (mark) => mark.selectFrom("ledger_mark").select("seq"))
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
-}

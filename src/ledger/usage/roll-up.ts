@@ -8,8 +8,11 @@ import { selectCounted } from "./measures.ts";
 import { rollupsOf, storeRollups, withStored } from "./rollups.ts";
 import { DAY_MS, HOUR_MS } from "./views.ts";
 
-/** Requests that are counted in one transaction: writes to an embedded store wait for it. */
-const MAX_REQUESTS = 500;
+/**
+ * Requests that are counted in one transaction. Writes to an embedded store wait for it, and it writes rollups alone: how
+ * many there are depends on the names that requests have, more than on their number.
+ */
+const MAX_REQUESTS = 2_000;
 
 /** What rolls usage up. */
 export interface RollUpParts {
@@ -69,15 +72,4 @@ async function readNext(
   if (last === undefined) return undefined;
   const rollups = await withStored(database, engine, rollupsOf(rows, [HOUR_MS, DAY_MS]));
   return { mark, last, rollups, isFull: rows.length === maxRequests };
-}
-
-/** Whether there are requests that are not counted yet. */
-export async function hasUncounted(database: Database): Promise<boolean> {
-  const row = await database
-    .selectFrom("requests")
-    .select("seq")
-    .where("seq", ">", (mark) => mark.selectFrom("usage_mark").select("request_seq"))
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
 }

@@ -2,8 +2,9 @@ import { beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../../../test/gateway/engines.ts";
 import { figuresOf, START } from "../../../test/ledger/made-requests.ts";
 import { createHorizon } from "../../ledger/usage/horizon.ts";
-import { hasUnnoted, noteLedgerHours } from "../../ledger/usage/ledger-hours.ts";
+import { noteLedgerHours } from "../../ledger/usage/ledger-hours.ts";
 import { HOUR_MS } from "../../ledger/usage/views.ts";
+import { readWaiting } from "../../ledger/usage/waiting.ts";
 import { listEntries } from "./entries.ts";
 
 interface Entry {
@@ -104,12 +105,12 @@ describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
   });
 
   test("is noted to its end: then no entry waits", async () => {
-    expect(await hasUnnoted(database())).toBe(false);
+    expect(await readWaiting(database())).toBe(0);
     await insert(7);
-    expect(await hasUnnoted(database())).toBe(true);
-    expect([await note(5), await hasUnnoted(database())]).toEqual([true, true]);
-    expect([await note(5), await hasUnnoted(database())]).toEqual([false, false]);
+    expect(await readWaiting(database())).toBe(7);
+    expect([await note(5), await readWaiting(database())]).toEqual([true, 2]);
+    expect([await note(5), await readWaiting(database())]).toEqual([false, 0]);
     await insert(1);
-    expect(await hasUnnoted(database())).toBe(true);
+    expect(await readWaiting(database())).toBe(1);
   });
 });

@@ -28,7 +28,7 @@ describe("a record of the journal", () => {
     const written = journal
       .write(number, Buffer.from(`record ${number}`), nobodyWaits)
       .then(() => (isDone = true));
-    for (let i = 0; i < 10; i += 1) await undefined;
+    for (let i = 0; i < 10; i += 1) await Promise.resolve();
     const wasAtOnce = isDone;
     await written;
     return wasAtOnce;

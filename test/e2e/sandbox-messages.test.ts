@@ -141,8 +141,8 @@ describe("a stream that does not come to its end", () => {
       for await (const _event of await anthropic.messages.create({ ...request, stream: true }, options));
     };
     const helped = (): Promise<unknown> => anthropic.messages.stream(request, options).finalMessage();
-    for (const failing of [raw(), helped()])
-      expect(await failing.catch((error: unknown) => error)).toBeInstanceOf(Anthropic.APIError);
+    for (const fails of [raw, helped])
+      expect(await fails().catch((error: unknown) => error)).toBeInstanceOf(Anthropic.APIError);
     await gateway.settled();
   });
 });

@@ -60,14 +60,21 @@ describe("the pinned Bun", () => {
 });
 
 describe("the environment", () => {
-  test("of Bun raises the limit of upstream calls unless one is set, and sends nothing home", () => {
+  test("of Bun raises the limit of upstream calls unless one is set, keeps free memory, and sends nothing home", () => {
     expect(runtimeEnvironment({ A: "b" })).toEqual({
       A: "b",
       BUN_CONFIG_MAX_HTTP_REQUESTS: "20000",
+      MIMALLOC_PURGE_DELAY: "1000",
+      MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "1000",
       BUN_ENABLE_CRASH_REPORTING: "0",
       DO_NOT_TRACK: "1",
     });
-    expect(runtimeEnvironment({ BUN_CONFIG_MAX_HTTP_REQUESTS: "9" }).BUN_CONFIG_MAX_HTTP_REQUESTS).toBe("9");
+    const own = {
+      BUN_CONFIG_MAX_HTTP_REQUESTS: "9",
+      MIMALLOC_PURGE_DELAY: "0",
+      MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "5",
+    };
+    expect(runtimeEnvironment(own)).toMatchObject(own);
   });
 });
 

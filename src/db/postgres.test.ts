@@ -81,12 +81,18 @@ describeOnPostgres("connections", () => {
       (await portOf.execute(long)).rows[0]?.port,
       (await writer.query<{ port: number }>("select inet_client_port() as port")).rows[0]?.port,
     ];
-    // Of each socket its local address, and the timer that runs: 02 is that of keeping alive, once all is acknowledged.
+    // Of each socket both addresses, its state (01: connected), and the timer that runs: 02 is that of keeping alive, once
+    // all is acknowledged. A port may have been another socket's before.
     const timers = (): unknown[] => {
       const lines = ["tcp", "tcp6"].flatMap((name) => readFileSync(`/proc/net/${name}`, "utf8").split("\n"));
+      const sockets = lines.map((line) => line.trim().split(/\s+/));
+      const inHex = (port: number): string => `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+      const server = inHex(Number(new URL(url).port));
       return ports.map((port = 0) => {
-        const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-        const own = lines.map((line) => line.trim().split(/\s+/)).find(([, at]) => at?.endsWith(local));
+        const own = sockets.find(
+          ([, local, remote, state]) =>
+            state === "01" && local?.endsWith(inHex(port)) === true && remote?.endsWith(server) === true,
+        );
         return own?.[5]?.slice(0, 2);
       });
     };

@@ -9,36 +9,19 @@ export interface MadeUpRequest {
 const TEXT =
   "The parcel was handed to the carrier on Tuesday; “in transit” is all that its page says. Say what is known.\n";
 
-/** As much of it as stands in the parts of a conversation. */
-const SYSTEM = TEXT.repeat(4);
-const AGENT_SYSTEM = TEXT.repeat(20);
-const QUESTION = TEXT.repeat(2);
-const RESULT = TEXT.repeat(8);
-
-/** Tokens of output that are asked for, in a conversation and by an agent. */
-const FEW_TOKENS = 256;
-const MANY_TOKENS = 1024;
-
-/** A schema as an agent sends it. */
 const PARAMETERS = {
   type: "object",
   properties: {
     order: { type: "string", description: "The number of the order" },
-    days: { type: "integer", description: "For how many days to look back" },
-    places: { type: "array", items: { type: "string", enum: "the shop, the carrier".split(", ") } },
+    days: { type: "integer", description: TEXT },
+    places: { type: "array", items: { type: "string", enum: ["shop", "carrier", "customer"] } },
   },
   required: ["order"],
 };
 
-const NAMES = "find_order ask_carrier read_page write_note list_files run_command".split(" ");
-const TOOLS = NAMES.map((name) => ({ name, description: TEXT }));
-
-/** The call of a tool in an agent's conversation. */
-const [CALLED] = NAMES;
-const CALL_ID = "call_1";
-const INPUT = { order: TEXT };
-
-const CUSTOMER = "the first customer";
+const TOOLS = ["find_order", "ask_carrier", "read_page", "write_note", "list_files", "run_command"].map(
+  (name) => ({ name, description: TEXT.repeat(3) }),
+);
 
 /** Bodies of each format: a short conversation, and one of an agent with tools. */
 const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly object[]>> = {
@@ -46,63 +29,63 @@ const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly obje
     {
       model,
       messages: [
-        { role: "system", content: SYSTEM },
+        { role: "system", content: TEXT.repeat(4) },
         { role: "user", content: TEXT },
         { role: "assistant", content: TEXT },
-        { role: "user", content: QUESTION },
+        { role: "user", content: TEXT.repeat(2) },
       ],
-      max_completion_tokens: FEW_TOKENS,
-      user: CUSTOMER,
+      max_completion_tokens: 256,
+      user: "customer-1",
     },
     {
       model,
       messages: [
-        { role: "system", content: AGENT_SYSTEM },
+        { role: "system", content: TEXT.repeat(20) },
         { role: "user", content: [{ type: "text", text: TEXT }] },
         {
           role: "assistant",
           content: null,
           tool_calls: [
-            { id: CALL_ID, type: "function", function: { name: CALLED, arguments: JSON.stringify(INPUT) } },
+            { id: "call_1", type: "function", function: { name: "find_order", arguments: '{"order":"1"}' } },
           ],
         },
-        { role: "tool", tool_call_id: CALL_ID, content: RESULT },
+        { role: "tool", tool_call_id: "call_1", content: TEXT.repeat(8) },
         { role: "assistant", content: TEXT },
         { role: "user", content: TEXT },
       ],
       tools: TOOLS.map((tool) => ({ type: "function", function: { ...tool, parameters: PARAMETERS } })),
       tool_choice: "auto",
-      max_tokens: MANY_TOKENS,
+      max_tokens: 1024,
     },
   ],
   compat_messages: (model) => [
     {
       model,
-      max_tokens: FEW_TOKENS,
-      system: SYSTEM,
+      max_tokens: 256,
+      system: TEXT.repeat(4),
       messages: [
         { role: "user", content: TEXT },
         { role: "assistant", content: TEXT },
-        { role: "user", content: QUESTION },
+        { role: "user", content: TEXT.repeat(2) },
       ],
-      metadata: { user_id: CUSTOMER },
+      metadata: { user_id: "customer-1" },
     },
     {
       model,
-      max_tokens: MANY_TOKENS,
-      system: [{ type: "text", text: AGENT_SYSTEM, cache_control: { type: "ephemeral" } }],
+      max_tokens: 1024,
+      system: [{ type: "text", text: TEXT.repeat(20), cache_control: { type: "ephemeral" } }],
       messages: [
         { role: "user", content: [{ type: "text", text: TEXT }] },
         {
           role: "assistant",
           content: [
             { type: "text", text: TEXT },
-            { type: "tool_use", id: CALL_ID, name: CALLED, input: INPUT },
+            { type: "tool_use", id: "toolu_1", name: "find_order", input: { order: "1" } },
           ],
         },
         {
           role: "user",
-          content: [{ type: "tool_result", tool_use_id: CALL_ID, content: RESULT }],
+          content: [{ type: "tool_result", tool_use_id: "toolu_1", content: TEXT.repeat(8) }],
         },
         { role: "assistant", content: TEXT },
         { role: "user", content: TEXT },
@@ -112,22 +95,22 @@ const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly obje
   ],
   compat_generate_content: () => [
     {
-      systemInstruction: { parts: [{ text: SYSTEM }] },
+      systemInstruction: { parts: [{ text: TEXT.repeat(4) }] },
       contents: [
         { role: "user", parts: [{ text: TEXT }] },
         { role: "model", parts: [{ text: TEXT }] },
-        { role: "user", parts: [{ text: QUESTION }] },
+        { role: "user", parts: [{ text: TEXT.repeat(2) }] },
       ],
-      generationConfig: { maxOutputTokens: FEW_TOKENS },
+      generationConfig: { maxOutputTokens: 256 },
     },
     {
-      systemInstruction: { parts: [{ text: AGENT_SYSTEM }] },
+      systemInstruction: { parts: [{ text: TEXT.repeat(20) }] },
       contents: [
         { role: "user", parts: [{ text: TEXT }] },
-        { role: "model", parts: [{ functionCall: { name: CALLED, args: INPUT } }] },
+        { role: "model", parts: [{ functionCall: { name: "find_order", args: { order: "1" } } }] },
         {
           role: "user",
-          parts: [{ functionResponse: { name: CALLED, response: { text: RESULT } } }],
+          parts: [{ functionResponse: { name: "find_order", response: { text: TEXT.repeat(8) } } }],
         },
         { role: "model", parts: [{ text: TEXT }] },
         { role: "user", parts: [{ text: TEXT }] },
@@ -141,7 +124,7 @@ const BODIES: Readonly<Record<ListedProtocolId, (model: string) => readonly obje
           })),
         },
       ],
-      generationConfig: { maxOutputTokens: MANY_TOKENS },
+      generationConfig: { maxOutputTokens: 1024 },
     },
   ],
 };

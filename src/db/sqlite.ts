@@ -13,6 +13,7 @@ import type { Database, Tables } from "./schema.ts";
 export function openForReading(path: string): Database {
   const database = openSqlite(path, { readonly: true });
   database.execute("pragma busy_timeout = 1000");
+  database.execute("pragma query_only = on");
   return kyselyOver(database);
 }
 

@@ -114,7 +114,7 @@ export function createLimiter(clock: Clock): Limiter {
           use.lastUsedMs = clock.steadyMs();
           if (entry === undefined || used === "as_guessed") return;
           use.tokens.correct(entry, used.input - guess);
-          use.tokens.add(use.lastUsedMs, used.output);
+          if (used.output > 0) use.tokens.add(use.lastUsedMs, used.output);
         },
       };
     },

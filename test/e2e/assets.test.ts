@@ -311,7 +311,8 @@ describe("a folder of result files that cannot be written", () => {
     );
     rmSync(join(home, "assets"));
     await (await start()).close();
-    rmSync(home, { recursive: true });
+    // A thread that closes its database removes files of it meanwhile.
+    rmSync(home, { recursive: true, force: true });
   });
 });
 

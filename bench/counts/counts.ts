@@ -54,6 +54,8 @@ async function countEach({ scene: name, atOnce }: Limit, folder: string): Promis
     upstreamUrl: double.url,
     on: [],
     flags: ["--preload", join(import.meta.dir, "injected.ts")],
+    // What a rehearsal does is not of the requests.
+    env: { SWITCHYARD_WARM_UP: "off" },
   });
   const counters = new Float64Array(Bun.mmap(files.counters).buffer);
   const ask = async (requests: number): Promise<void> => {

@@ -34,10 +34,15 @@ const LONGEST_NAME = 200;
 const GOOGLE_FOLDER = "models/";
 
 /**
- * The names of all models. A name is, in this order: an id; an alias of the operator (exact, then the longest pattern);
- * a vendor's own id, with or without its date; the part of an id behind its vendor; an alias of the rules. Models that
- * are served come before those that are known alone, so that a name that both have leads to one that answers. Throws a
- * sentence for an alias that would hide an id, or that leads to none.
+ * The names of all models. A name is, in this order:
+ * - an id;
+ * - an alias of the operator (exact, then the longest pattern);
+ * - a vendor's own id, with or without its date;
+ * - the part of an id behind its vendor;
+ * - an alias of the rules.
+ *
+ * Models that are served come before those that are known alone, so that a name that both have leads to one that
+ * answers. Throws a sentence for an alias that would hide an id, or that leads to none.
  */
 export function createModelNames(parts: NameParts): ModelNames {
   const { enabled, known, aliases = new Map<string, string>(), rules = NO_NAME_RULES } = parts;

@@ -6,7 +6,7 @@ import { compileSchema, faultSentence } from "../core/schema.ts";
 /** What the catalogue knows of names beside what its models say themselves. */
 export interface NameRules {
   /**
-   * A name without the longest of its endings that mark a date or a stage of the same model; `undefined` where it has
+   * A name without the longest of its endings that mark a date or a stage of the same model. `undefined` where it has
    * none of them.
    */
   withoutEnding(name: string): string | undefined;

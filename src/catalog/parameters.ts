@@ -48,8 +48,8 @@ function isProtocol(endpoint: Endpoint): endpoint is ProtocolId {
 }
 
 /**
- * Whether the model, or the server that it is reached at, does not take a parameter. In the formats of language models it
- * is left out with a warning, among those of videos too where its meaning cannot be kept; one of images must have the
+ * Whether the model, or the server that it is reached at, does not take a parameter. The formats of language models
+ * leave it out with a warning. Those of videos do so too where its meaning cannot be kept. One of images must have the
  * interface's default.
  */
 export function isIgnored(model: ParameterFacts, endpoint: Endpoint, name: string): boolean {
@@ -62,7 +62,7 @@ export function isIgnored(model: ParameterFacts, endpoint: Endpoint, name: strin
 
 /**
  * The parameters that a model takes, as a JSON Schema (2020-12). `properties` are those of the first format that it is
- * served in, which `x-protocol` names; `x-protocols` has a schema of the same shape for each further format. A model of
+ * served in, which `x-protocol` names. `x-protocols` has a schema of the same shape for each further format. A model of
  * images or videos has one format, which has no name. What the model does not take is no property but stands in
  * `x-ignored`; see `isIgnored`.
  */

@@ -36,9 +36,9 @@ export interface FoundModel<M extends Model = Model> extends Pick<ResolvedName, 
 const NO_WARNINGS: readonly string[] = [];
 
 /**
- * The model that a request names at its endpoint. Throws a 400 with a `code` of its own for an unknown name, for an
- * ambiguous one, and for a model that the key may not use, that only other endpoints serve, or that has no live
- * provider.
+ * The model that a request names at its endpoint. Throws a 400 with a `code` of its own for an unknown name and for an
+ * ambiguous one. Throws one also for a model that the key may not use, that only other endpoints serve, or that has no
+ * live provider.
  */
 export function findModel(catalog: Catalog, caller: Caller, name: string, endpoint: Endpoint): FoundModel {
   const { id, warnings } = resolveId(catalog, caller, name, endpoint);
@@ -204,7 +204,7 @@ const PROPOSED = 3;
 const LONGEST_MISSPELT = 64;
 
 /**
- * The ids most like a name: first those that contain it or are part of it, then those in which at most a third is
+ * The ids most like a name. First come those that contain it or are part of it, then those in which at most a third is
  * wrong.
  */
 function nearest(name: string, ids: readonly string[]): readonly string[] {

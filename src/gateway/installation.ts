@@ -41,7 +41,7 @@ export interface InstallationParts {
 }
 
 /**
- * An installation over the store. A start that dies before it has shown a secret has shown nothing: the next start
+ * An installation over the store. A start that dies before it has shown a secret has shown nothing. The next start
  * makes the secret again, and the unseen one stops working or is never used.
  */
 export function createInstallation(parts: InstallationParts): Installation {

@@ -28,9 +28,9 @@ export interface LargeBodyRequest extends LimitedCall {
 }
 
 /**
- * Refuses a request that no body could save. Its key is at one of its limits (which counts nothing), or it has nothing
- * to spend while every model that the request can mean costs something. Other faults are found once the body was read.
- * Throws the 429, 503 or 402 that the whole request would have got.
+ * Refuses a request that no body could save. Its key is at one of its limits (which counts nothing). Or the key has
+ * nothing to spend while every model that the request can mean costs something. Other faults are found once the body
+ * was read. Throws the 429, 503 or 402 that the whole request would have got.
  */
 export async function refuseUnread(services: LargeBodyServices, request: LargeBodyRequest): Promise<void> {
   lookAtKeyLimits(services, request);

@@ -108,8 +108,8 @@ describe("OpenAI's models of the catalogue, beside published measurements", () =
 });
 
 /**
- * Formulas of the models in the recordings, as docs/configuration.md has them by family; a model without any counts
- * by the ceiling of its own or of all.
+ * Formulas of the models in the recordings, as docs/configuration.md has them by family. A model without any counts by
+ * the ceiling of its own or of all.
  */
 const FAMILIES: readonly (readonly [RegExp, Facts])[] = [
   [/^gpt-5-nano/, { media_token_ceiling: { image: 3_779 }, image_tokens: { patch: 32, per_patch: 2.46 } }],

@@ -40,8 +40,8 @@ export function mediaTokens(
 }
 
 /**
- * Tokens of the media of a request by kind, rather too high than too low: images at the most of the model's formula,
- * the rest by their bytes, of which each kind gets its part.
+ * Tokens of the media of a request by kind, rather too high than too low. Images count at the most of the model's
+ * formula. The rest counts by its bytes, of which each kind gets its part.
  */
 export function cautiousMediaTokens(
   model: Model,
@@ -59,7 +59,7 @@ export function cautiousMediaTokens(
 }
 
 /**
- * The most that a vendor counts for an image: by the model's formula when the size is known, and at most the model's
+ * The most that a vendor counts for an image, by the model's formula when the size is known. It is at most the model's
  * ceiling, since vendors scale down or refuse larger images. The scaling itself is not computed; its result can be a
  * few squares below the ceiling.
  */

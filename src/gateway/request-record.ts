@@ -33,7 +33,7 @@ export interface RequestRecord {
 }
 
 /**
- * The result of `admit`. Where it refuses, the line has the model that `admit` had noted first, by its id: an unknown
+ * The result of `admit`. Where it refuses, the line has the model that `admit` had noted first, by its id. An unknown
  * name is the caller's own text, which is not logged.
  */
 export async function admitting<Admission>(

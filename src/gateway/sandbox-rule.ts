@@ -24,7 +24,7 @@ export interface SandboxRuleParts {
 }
 
 /**
- * The rule of this installation. Once a provider was set, `auto` is off for good: a key that is mistyped or lost later
+ * The rule of this installation. Once a provider was set, `auto` is off for good. A key that is mistyped or lost later
  * must not have invented answers billed in place of real ones.
  */
 export async function createSandboxRule(parts: SandboxRuleParts): Promise<SandboxRule> {

@@ -25,8 +25,8 @@ export function isMediaModel(model: Model): model is Model & { readonly category
 }
 
 /**
- * The model with the formats that it can be asked in now, and as the server that it is reached at takes them; one of
- * images, videos or embeddings with the routes that can be taken now.
+ * The model with the formats that it can be asked in now, and as the server that it is reached at takes them. One of
+ * images, videos or embeddings has the routes that can be taken now.
  */
 export function servedNow(model: Model, { providers, mediaProviders }: LiveProviders): Model {
   if (isMediaModel(model)) {

@@ -5,7 +5,7 @@ export interface ByteRange {
 }
 
 /**
- * The part that a `Range` header asks for of a file of `size` bytes (RFC 9110, section 14); `none` when the file has
+ * The part that a `Range` header asks for of a file of `size` bytes (RFC 9110, section 14). `none` when the file has
  * nothing of it. `undefined` is the whole file: also for several parts and for an invalid range.
  */
 export function readRange(header: string | null, size: number): ByteRange | "none" | undefined {

@@ -11,7 +11,7 @@ const REST_MS = 2_000;
 /**
  * `answer` for a request whose body was not read to its end. Its client may read the answer only after sending all, so
  * closing the connection at once could lose the answer. The runtime discards the rest of a body without holding it.
- * Where the rest is far too long, or has no declared end, we drop it for a while behind the answer and then end the
+ * Where the rest is far too long, or has no declared end, we drop it for a while behind the answer. Then we end the
  * connection.
  */
 export async function answerEarly(answer: Response, request: Request, clock: Clock): Promise<Response> {

@@ -4,9 +4,9 @@ import { CATEGORIES, type Category } from "../core/model.ts";
 import type { PageRequest } from "../gateway/model-page.ts";
 
 /**
- * Reads which page of the list of models is asked for, by the names of Anthropic's SDK (`limit`, `after_id`,
- * `before_id`) or of Google's (`pageSize`, `pageToken`); OpenAI's has none. Throws a 400 that names the field at fault, and
- * a 404 for an unknown category.
+ * Reads which page of the list of models is asked for. The names are those of Anthropic's SDK (`limit`, `after_id`,
+ * `before_id`) or of Google's (`pageSize`, `pageToken`); OpenAI's has none. Throws a 400 that names the field at fault,
+ * and a 404 for an unknown category.
  */
 export function readModelPage(query: URLSearchParams): PageRequest {
   const limit = readCount(query, "limit") ?? readCount(query, "pageSize");

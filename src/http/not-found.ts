@@ -65,8 +65,8 @@ export function formatOf(path: string): RelayProtocol | undefined {
 }
 
 /**
- * The sentence for a path that leads nowhere, as `Addresses` turned it: the endpoint is not served here, or which one
- * was probably meant, or which there are. It repeats nothing of the path.
+ * The sentence for a path that leads nowhere, as `Addresses` turned it. It says that the endpoint is not served here,
+ * or which one was probably meant, or which there are. It repeats nothing of the path.
  */
 export function createNotFound(routes: readonly Route[]): (path: string) => GatewayError {
   const endpoints = routes

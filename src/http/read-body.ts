@@ -27,9 +27,10 @@ export interface BodyTerms {
 }
 
 /**
- * Reads a JSON request's body, and takes memory for it before. Throws, or rejects with, a 400 for another content type,
- * an encoding or a charset, `input_too_large` beyond the limit before more than that was read, and a 503 when there is
- * no memory for it.
+ * Reads a JSON request's body, and takes memory for it before. Throws, or rejects with:
+ * - a 400 for another content type, an encoding or a charset;
+ * - `input_too_large` beyond the limit before more than that was read;
+ * - a 503 when there is no memory for it.
  */
 export function readBody(request: Request, terms: BodyTerms): Promise<Uint8Array> {
   checkHeaders(request.headers);

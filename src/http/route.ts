@@ -125,8 +125,8 @@ export interface Route {
    */
   readPath?(path: string, method: string): Readonly<Record<string, string>> | undefined;
   /**
-   * What is asked for: an API key, the admin token; or a session of the console: any, an operator's, or one as the key
-   * that its calls of the playground go through.
+   * What is asked for: an API key, the admin token, or a session of the console. The session is any, an operator's, or
+   * one as the key that its calls of the playground go through.
    */
   readonly access: "public" | "key" | "admin" | "session" | "operator" | "play";
   readonly summary: string;

@@ -17,7 +17,7 @@ export interface Dispatch {
 export type Router = (path: string, request: Request, dispatch: Dispatch) => Promise<Response> | Response;
 
 /**
- * The router of a table. A path that stands for a documented one is looked up only among the routes for API keys: no
+ * The router of a table. A path that stands for a documented one is looked up only among the routes for API keys. No
  * spelling of an address leads to any other route.
  */
 export function createRouter(routes: readonly Route[]): Router {

@@ -19,7 +19,7 @@ const MAX_NAME = 16_384;
 const kept = new WeakMap<Catalog, Map<string, WrittenList>>();
 
 /**
- * The list that `write` gives as text, written once for all callers who may use the same models: clients ask for it
+ * The list that `write` gives as text, written once for all callers who may use the same models. Clients ask for it
  * again and again, and it changes with the catalogue alone.
  */
 export function writtenList(

@@ -11,8 +11,8 @@ import { errorWithin, readErrorObject } from "./refusal.ts";
 const BOUNDS = { depth: 256, values: Number.MAX_SAFE_INTEGER };
 
 /**
- * Parses a provider's answer, or the error that came as a list of one: gives its bytes without a byte order mark, which
- * JSON has no place for. Throws `upstream_error` when it is no JSON object.
+ * Parses a provider's answer, or the error that came as a list of one. Returns its bytes without a byte order mark,
+ * which JSON has no place for. Throws `upstream_error` when it is no JSON object.
  */
 export function readAnswerJson(received: Uint8Array) {
   const marked = received[0] === 0xef && received[1] === 0xbb && received[2] === 0xbf;
@@ -60,8 +60,8 @@ export interface AnswerFormat {
 }
 
 /**
- * Reads a whole answer: its bytes stay, but for the model's name, padding, `credit` at the end, and usage where the
- * provider's is missing or cannot be. Throws `upstream_error` for a 200 that is no answer.
+ * Reads a whole answer. Its bytes stay, but for the model's name, padding, `credit` at the end, and usage where the
+ * provider's is missing or impossible. Throws `upstream_error` for a 200 that is no answer.
  */
 export function readWholeAnswer(
   format: AnswerFormat,

@@ -15,8 +15,8 @@ export interface AskedJson {
 }
 
 /**
- * Reads a body in which `models` may stand beside or in the place of `model`. No format has the field, so it is taken out
- * of the bytes before anything is checked, and the first of them is written as `model`. Throws as `readRequestJson` does,
+ * Reads a body in which `models` may stand beside or in the place of `model`. No format has the field, so the gateway
+ * takes it out of the bytes before any check. It writes the first of them as `model`. Throws as `readRequestJson` does,
  * and a 400 for a list that is none.
  */
 export function readAskedJson(wire: Pick<WireRequest, "body" | "asked" | "known">): AskedJson {

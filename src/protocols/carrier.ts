@@ -2,8 +2,8 @@ import type { Issuer } from "../core/chat.ts";
 import { isJsonObject } from "../core/json/json-value.ts";
 import { createKeyedHash, isSameText } from "../runtime/hash.ts";
 
-// What a vendor's model wants back with a conversation, in a text that clients of other formats keep for us: as
-// `encrypted_content` of Responses, as a `signature` of messages, as a `thoughtSignature` of generateContent.
+// What a vendor's model wants back with a conversation, in a text that clients of other formats keep for us. The text
+// is `encrypted_content` of Responses, a `signature` of messages, or a `thoughtSignature` of generateContent.
 
 /** What carriers are sealed with: the installation's secret for them, and whose they are. */
 export interface CarrierKey {

@@ -151,8 +151,8 @@ function countedTokens(ascii: number, wide: number): number {
 }
 
 /**
- * `told` with our own count of the output where it says that there is none, or a number that cannot be: an answer that
- * says something is not free.
+ * `told` with our own count of the output where it says that there is none, or gives an impossible number. An answer
+ * that says something is not free.
  */
 export function withUntoldOutput(told: Metered, counted: () => Metered): Metered {
   if (outputTokens(told.usage) > 0) return told;

@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject, present } from "../core/json/json-value.
 import { makeOnce } from "../core/json/kept.ts";
 import { parseExact } from "./exact-json.ts";
 
-// Custom tools are called with a text. A format that has none is told a function whose one member is that text, and what
-// its model calls that function with comes back as the text.
+// The model calls a custom tool with a text. A format that has no custom tools is told a function whose one member is
+// that text. What its model calls that function with comes back as the text.
 
 /** The member of such a function's input. */
 const MEMBER = "input";

@@ -44,8 +44,8 @@ export interface Found {
   /** Adds text of this size. */
   size(text: Readonly<TextSize>): void;
   /**
-   * What is asked for in all. The guess measures the fields that models read; the bound counts every byte that goes up
-   * but those of media, so that text in a field that nobody thought of is held for too.
+   * What is asked for in all. The guess measures the fields that models read. The bound counts every byte that goes up
+   * but those of media, so that the hold also covers text in an unforeseen field.
    */
   demand(bodyBytes: number, asked: Asked): Demand;
 }

@@ -10,7 +10,7 @@ interface ParsedFrom {
 const NOT_PLAIN = /(?:^|[:,[])\s*(?:-0|-?\d+[.eE]|-?\d{16})/;
 
 /**
- * Parses JSON text so that `JSON.stringify` writes each number with the digits that it came with: an id of nineteen
+ * Parses JSON text so that `JSON.stringify` writes each number with the digits that it came with. An id of nineteen
  * digits in the arguments of a tool stays that id. `undefined` for what is not JSON.
  */
 export function parseExact(text: string): unknown {

@@ -33,9 +33,9 @@ export function createFieldTable({ otherNames = {}, ...table }: FieldTableParts)
 }
 
 /**
- * Goes over fields by the format's table: what the model ignores and what nobody knows is left out with a warning; a
- * priced field is a 400; `judge` is told of the gateway's own fields and those of previews where the target does not
- * take all.
+ * Goes over fields by the format's table. It leaves out with a warning what the model ignores and what nobody knows. A
+ * priced field is a 400. `judge` receives the gateway's own fields and those of previews where the target does not take
+ * all.
  */
 export function checkFields(
   given: Iterable<readonly [name: string, value: unknown]>,

@@ -235,8 +235,8 @@ const TARGET_SENTENCES = {
 } satisfies Sentences<TargetNames>;
 
 /**
- * Says what a model does not take in the words of its caller: by `names` what the caller's format calls the place,
- * without them, where that is the target's own format, the field itself.
+ * Says what a model does not take in the words of its caller. With `names` it says what the caller's format calls the
+ * place. Without them the caller's format is the target's own, and it says the field itself.
  */
 export function targetSentences(model: string, names?: PlaceNames): (loss: TargetLoss) => string {
   const nameOf = ({ field, place }: TargetField): string =>

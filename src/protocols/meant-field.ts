@@ -34,7 +34,9 @@ export function unknownField(path: string, format: string, meant: string | undef
   return `${printable(path)} was left out: it is not a field of ${format}${instead}`;
 }
 
-/** The 400 of a body that is not of its schema; of a field that is missing it says under which other name it was sent. */
+/**
+ * The 400 of a body that is not of its schema. For a missing field it says under which other name the field was sent.
+ */
 export function schemaRefusal(fault: SchemaFault, body: JsonObject, meant: MeantField): GatewayError {
   const { path, problem } = fault;
   const sent = problem === IS_REQUIRED && Object.keys(body).find((name) => meant(name) === path);

@@ -61,8 +61,8 @@ export function mayBeTransparentPng(input: string): boolean {
 }
 
 /**
- * A link as every reader of links understands it: whitespace, backslashes, percent signs or credentials in the host are
- * repaired by some and not by others.
+ * A link as every reader of links understands it. Some readers repair whitespace, backslashes, percent signs or
+ * credentials in the host, and others do not.
  */
 const PLAIN_LINK = /^https?:\/\/[^\s/?#@\\%\p{Cc}]+(?:[/?#][^\s\\\p{Cc}]*)?$/iu;
 

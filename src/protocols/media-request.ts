@@ -34,9 +34,10 @@ const REQUIRED: ReadonlySet<string> = new Set(["model", "prompt"]);
 const MOST_WARNINGS = 8;
 
 /**
- * Reads a body: within the limits of any request, no key twice, every field of the type and range that the interface
- * has for all models. Fields that nobody knows are left out, with a warning. Throws a 400 that names the field: also for a
- * known field by another name, since without it other images or another video would be made, and paid for.
+ * Reads a body within the limits of any request. No key may come twice, and every field has the type and range that the
+ * interface has for all models. Fields that nobody knows are left out, with a warning. Throws a 400 that names the
+ * field. It does so also for a known field by another name: without the field the client would pay for other images or
+ * another video.
  */
 export function readMediaBody<Fields>(json: RequestJson, form: BodyForm<Fields>): MediaBody<Fields> {
   const { checker, makes, meant } = form;

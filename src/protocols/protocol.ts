@@ -17,8 +17,8 @@ import type { RepeatWriter } from "./repeat-writer.ts";
 import type { EventForm } from "./event-form.ts";
 
 /**
- * What the gateway needs from a wire format to relay it: the request goes up as its own bytes with spans spliced,
- * the answer comes down as its own bytes with model, usage and credit put in. All of it pure: bytes in, bytes out.
+ * What the gateway needs from a wire format to relay it. The request goes up as its own bytes with spans spliced. The
+ * answer comes down as its own bytes with model, usage and credit put in. All of it is pure: bytes in, bytes out.
  */
 export interface RelayProtocol {
   readonly id: ProtocolId;
@@ -43,7 +43,7 @@ export interface RelayProtocol {
    */
   upstreamBody(request: RelayRequest, target: RelayTarget, names?: PlaceNames): UpstreamBody;
   /**
-   * A body of `upstreamBody` without what earlier answers were signed with, and a sentence about that for its caller;
+   * A body of `upstreamBody` without what earlier answers were signed with, and a sentence about that for its caller.
    * `undefined` where nothing in it is signed. Absent where the format has no signatures.
    */
   unsigned?(body: Uint8Array, target: RelayTarget): Pick<UpstreamBody, "body" | "warnings"> | undefined;

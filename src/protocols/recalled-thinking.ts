@@ -3,9 +3,9 @@ import { present } from "../core/json/json-value.ts";
 import { contentHash } from "../runtime/hash.ts";
 import { parseExact } from "./exact-json.ts";
 
-// Clients of other formats drop what a model thought before it called a tool, and some models answer worse without it
-// or refuse the next request. What was thought before a call is found again by the call, and what a text was signed with
-// by the text.
+// Clients of other formats drop what a model thought before it called a tool. Without it some models answer worse or
+// refuse the next request. The gateway finds what was thought before a call by the call, and what a text was signed
+// with by the text.
 
 /** What a model thought right before a call, and what it signed the call itself with. */
 export interface CallThinking {

@@ -128,8 +128,8 @@ const RAISE_LIMIT =
   "The credential's tokens per minute are fewer than one request needs: raise them at the provider, or add a route.";
 
 /**
- * What only the operator can mend: the key or its account is refused for all that it may ask for, or for this model, or
- * the model is not known.
+ * What only the operator can mend. The provider refuses the key or its account for all that it may ask for, or for this
+ * model. Or it does not know the model.
  */
 export type OperatorFault = "credential" | "access" | "model";
 

@@ -12,8 +12,8 @@ export interface RepeatWriter {
 const NOTHING = new Uint8Array(0);
 
 /**
- * A writer that does to events of this form what `copy` does to the one that the form was learned of, which stands at
- * `wholeStart` of `source`. `undefined` where a hole is neither kept nor left out whole.
+ * A writer that does to events of this form what `copy` does to the one that the form was learned of. That event stands
+ * at `wholeStart` of `source`. `undefined` where a hole is neither kept nor left out whole.
  */
 export function openRepeatWriter(
   form: EventForm,

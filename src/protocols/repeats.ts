@@ -13,8 +13,9 @@ import type { EventSpan, StreamSink } from "./protocol.ts";
 import type { RepeatWriter } from "./repeat-writer.ts";
 import { type Place, STRINGS } from "./scan.ts";
 
-// Most events of an answer are the one before them with another text. Such an event is not scanned: it is compared with
-// the one before, whose fixed bytes it must have, and what stands between them must be of the same kind.
+// Most events of an answer are the one before them with another text. The reader does not scan such an event but
+// compares it with the one before. It must have that one's fixed bytes, and what stands between them must be of the
+// same kind.
 
 /** What events in a row gave that repeat the one that was scanned before them. Good during one call only. */
 export interface Repeated {
@@ -29,8 +30,8 @@ export interface Repeated {
 /** What a reader knows of events that repeat the one that it saw last. */
 export interface RepeatReader {
   /**
-   * What may differ in the next event so that seeing it changes nothing but what is counted; `undefined` where the event
-   * that was seen last did more.
+   * What may differ in the next event so that seeing it changes nothing but what is counted. `undefined` where the
+   * event that was seen last did more.
    */
   variance(bytes: Uint8Array): Variance | undefined;
   /** Counts the texts of such events. */

@@ -14,8 +14,8 @@ import { translate } from "./translate.ts";
 const narrowed = translate(responsesServer, responsesClient);
 
 /**
- * Responses for a provider that speaks it: relayed, but for requests with tools or items that the provider would refuse
- * and agents send to every model. Those go through the translation as they would to another format.
+ * Responses for a provider that speaks it. Requests are relayed, but for those with tools or items that the provider
+ * would refuse and agents send to every model. Those go through the translation as they would to another format.
  */
 export const responsesRelay: RelayProtocol = {
   ...responses,

@@ -110,8 +110,9 @@ export function withCuts(at: Place, names: readonly string[], cuts: number[]): P
 }
 
 /**
- * Fills the places of `shape`, and the marks, counts and lists that they share, from the event at `[start, end)` without
- * building a value; `false` when it is no JSON object. `root` is the shape's own, or that place with more members.
+ * Fills the places of `shape`, and the marks, counts and lists that they share, from the event at `[start, end)`. It
+ * builds no value. Returns `false` when the event is no JSON object. `root` is the shape's own, or that place with more
+ * members.
  */
 export function scanEvent(shape: Shape, root: Place, bytes: Uint8Array, start: number, end: number): boolean {
   const scan = openScan(bytes, end);

@@ -20,8 +20,8 @@ const MEDIA: ReadonlySet<string> = new Set(["image", "document", "audio", "video
 const FILES = { openai: "file-", anthropic: "file_", google: "files/" } as const;
 
 /**
- * Refuses a medium that a provider of a format other than Google's cannot reach: behind a link that nobody fetches, or in
- * the store of a vendor other than the one whose format it is.
+ * Refuses a medium that a provider of a format other than Google's cannot reach. Such a medium is behind a link that
+ * nobody fetches, or in the store of a vendor other than the one whose format it is.
  */
 export function refuseUnreachable(
   { source, at }: Pick<MediaPart, "source" | "at">,

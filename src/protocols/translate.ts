@@ -114,8 +114,8 @@ export interface EventDecoder {
 }
 
 /**
- * A format served by a provider that speaks another one. Its requests are the server's, and the provider is called, read
- * and metered exactly as in a relay of the client's format: only what goes in and what comes out is translated.
+ * A format served by a provider that speaks another one. Its requests are the server's. The gateway calls, reads and
+ * meters the provider exactly as in a relay of the client's format. It translates only what goes in and what comes out.
  */
 export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
   const decoded = new WeakMap<RelayRequest, DecodedRequest>();
@@ -195,9 +195,9 @@ function fitted({ echo }: AnswerContext, say: (event: ChatEvent) => void): (even
 }
 
 /**
- * The request with the tools that its target has: a search of the web needs a field and a price, and where a format cannot
- * tell tools that are there from those that may be called, only these are there. Throws a 400 for a search that is chosen,
- * or that is the only tool.
+ * The request with the tools that its target has. A search of the web needs a field and a price. Where a format cannot
+ * tell tools that are there from those that may be called, only the latter are there. Throws a 400 for a search that is
+ * chosen, or that is the only tool.
  */
 function offered(chat: ChatRequest, target: RelayTarget, client: ClientEnd, losses: Losses): ChatRequest {
   const { webSearch: asked, allowedTools, ...rest } = chat;

@@ -9,8 +9,8 @@ const LEGAL = /^[a-zA-Z0-9_-]+$/;
 const MARK = "sw_";
 
 /**
- * The id of a call as clients of a format take it that takes `most` characters: its own, or one that it can be read from
- * again. One that is too long even so gets a name, which call and result have alike.
+ * The id of a call as clients take it whose format takes `most` characters. It is the call's own, or one that the own
+ * id can be read from again. One that is too long even so gets a name, which call and result have alike.
  */
 export function wireId(id: string, most = Infinity): string {
   if (LEGAL.test(id) && id.length <= most && !id.startsWith(MARK)) return id;

@@ -80,7 +80,8 @@ const NOT_BEGUN: ReadonlySet<MediaRefusal["reason"]> = new Set(["busy", "beyond_
 
 /**
  * The refusal that says most of several. Rejects as the call that broke where none does. Work that another provider may
- * then do has surely begun nowhere: it is the operator's fault, beyond a limit, or busy, only where all calls are refused so.
+ * then do has surely begun nowhere. The refusal is the operator's fault, beyond a limit, or busy, only where all calls
+ * are refused so.
  */
 export function refusedTogether({ steps, broken }: EachEnd): MediaStep {
   const refused = steps.filter((step) => step.state === "refused");

@@ -72,8 +72,8 @@ export function endedWith(refusal: MediaRefusal): MediaRefusal {
 }
 
 /**
- * A question after a job that was refused says nothing of the work, whatever the same status would mean for a request:
- * a 404 that the job is unknown, all else that it is to be asked again.
+ * A question after a job that was refused says nothing of the work, whatever the same status would mean for a request.
+ * A 404 says that the job is unknown, all else that it is to be asked again.
  */
 export function refusedQuestion({ status }: MediaHttpAnswer, refusal: MediaRefusal): MediaStep {
   if (status === 404 || status === 410) return { state: "unknown_job" };

@@ -88,7 +88,7 @@ export interface MediaProvider {
 }
 
 /**
- * A call that leaves no trace on the network. It rejects with the signal's reason when that ends it, and with a
+ * A call that leaves no trace on the network. It rejects with the signal's reason when that ends it. It rejects with a
  * `GatewayError` for a failure that a client is to be shown as it is.
  */
 export type Transport = (url: string, request: OutboundRequest) => Promise<Response>;

@@ -10,8 +10,8 @@ export const MOST_REFUSAL_BYTES = 1024 * 1024;
 const REFUSAL_MS = 5_000;
 
 /**
- * The body of an answer with a status that is not a good one, as far as it comes: its status and its headers say enough.
- * Rejects only with what ended the call's signal.
+ * The body of an answer with a status that is not a good one, as far as it comes. The answer's status and its headers
+ * say enough. Rejects only with what ended the call's signal.
  */
 export async function refusalBody(answer: UpstreamAnswer, clock: Clock): Promise<Uint8Array> {
   const reader = answer.open();

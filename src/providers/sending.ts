@@ -31,8 +31,8 @@ export interface PiecewiseRequest {
 }
 
 /**
- * Sends a request with a body whose way is seen. Rejects with `timeout_error` at a limit, and with the signal's reason;
- * a failure before the last byte was given to the HTTP client has `NotSent` as its cause.
+ * Sends a request with a body whose way is seen. Rejects with `timeout_error` at a limit, and with the signal's reason.
+ * A failure before the last byte was given to the HTTP client has `NotSent` as its cause.
  */
 export function sendInPieces(
   { bytes, limits, signal, onSent }: PiecewiseRequest,
@@ -128,9 +128,9 @@ interface Reach {
 const reaches = new WeakMap<object, Reach>();
 
 /**
- * Notes a call of `provider`, and tells whether it may be out of reach: it has left a call without an answer for as long
- * as a connection may take, or no connection to it can be left. A body in pieces then shows whether one comes about. To
- * any other it goes whole, which costs 20 us less.
+ * Notes a call of `provider`, and tells whether it may be out of reach. It may be when it has left a call without an
+ * answer for as long as a connection may take. It may be also when no connection to it can be left. A body in pieces
+ * then shows whether one comes about. To any other it goes whole, which costs 20 us less.
  */
 export function mayBeOutOfReach(provider: object, { clock, connectMs }: SendLimits): boolean {
   const nowMs = clock.steadyMs();

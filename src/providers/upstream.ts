@@ -51,8 +51,8 @@ type MakeRoom = (bytes: number) => Promise<void> | void;
 
 /**
  * The one way to call a provider, on the network or in this process. It takes the hold that pays for the call, or the
- * permit of a call that is free, so that no call can be made without either; redirects are answers, not followed.
- * Rejects with `upstream_error` when no answer came, or with the signal's reason when that ended it.
+ * permit of a free call, so that no call can be made without either. Redirects are answers, not followed. Rejects with
+ * `upstream_error` when no answer came, or with the signal's reason when that ended it.
  */
 export async function callUpstream(
   paidBy: Hold | CountPermit | ListPermit,

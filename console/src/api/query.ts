@@ -4,9 +4,10 @@ import { $PROXY } from "solid-js";
 /**
  * A query of the cache, as the library makes it, whose `data` is read without a resource of the framework.
  *
- * The library's `data` is read through one. Where a query was in the cache when its page was opened, the router then takes
- * the whole page out of the document with each change of the query's state and puts it back in the same task. The browser
- * lays all of it out anew, and what had the focus loses it. https://github.com/TanStack/query/issues/9955
+ * The library's `data` is read through one. Where a query was in the cache when its page was opened, that costs layout
+ * and focus. With each change of the query's state the router takes the whole page out of the document, and puts it
+ * back in the same task. The browser lays all of it out anew, and what had the focus loses it.
+ * https://github.com/TanStack/query/issues/9955
  */
 export const useQuery = ((...args: Parameters<typeof query>) => storeOf(query(...args))) as typeof query;
 

@@ -134,7 +134,7 @@ export async function signOut(queries: QueryClient): Promise<void> {
 }
 
 /**
- * The gateway knows the session no more, and says why. The pages wait for the same reader to sign in again; what the
+ * The gateway knows the session no more, and says why. The pages wait for the same reader to sign in again. What the
  * browser's storage has of them goes, since anybody at the machine can read it.
  */
 export function endSession(queries: QueryClient, why: string): void {

@@ -1,6 +1,7 @@
 /**
- * What was read, as it came. A query keeps its data in a store, which walks through all of it anew for each place that shows
- * it; instances of classes it leaves as they are. A year by model has thousands of rows, and models have their schemas.
+ * What was read, as it came. A query keeps its data in a store, which walks through all of it anew for each place that
+ * shows it. The store leaves instances of classes as they are. A year by model has thousands of rows, and models have
+ * their schemas.
  */
 class Whole<Data> {
   readonly data: Data;

@@ -19,8 +19,8 @@ export interface RestOfList<Row> {
 }
 
 /**
- * Saves a table as a CSV file: the rows that it shows, and of a list also those that fit its filters and are not shown
- * yet.
+ * Saves a table as a CSV file. The file has the rows that the table shows, and of a list also those that fit its
+ * filters and are not shown yet.
  */
 export function ExportButton<Row>(props: {
   readonly name: string;

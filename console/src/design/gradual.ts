@@ -4,8 +4,8 @@ import { createEffect, createMemo, createSignal, onCleanup } from "solid-js";
 export const ROW_PX = 33;
 
 /**
- * The rows that a table draws: at once at most so many new ones as the window has room for, the others when the browser
- * has painted these. Who opens a long list, or filters it, waits for what can be seen.
+ * The rows that a table draws. At once it draws at most so many new ones as the window has room for. It draws the
+ * others when the browser has painted these. Who opens a long list, or filters it, waits for what can be seen.
  */
 export function useGradual<Row>(rows: () => readonly Row[]): () => readonly Row[] {
   const [turn, setTurn] = createSignal(0);

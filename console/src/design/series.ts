@@ -13,10 +13,11 @@ type Memory = Pick<Storage, "getItem" | "setItem">;
 const KEPT = "switchyard-colours";
 
 /**
- * A colour for each of these names, which are those of one chart. A name has the same one whatever else there is, unless
- * another of them has it: then the later one in the alphabet takes the next that is free.
+ * A colour for each of these names, which are those of one chart. A name has the same one whatever else there is,
+ * unless another of them has it. Then the later one in the alphabet takes the next that is free.
+ *
  * With a `memory` a name keeps its colour in all charts of all pages. When all are given, a new name takes that of the
- * name that was not drawn for longest: one changes its colour only after as many others as there are colours.
+ * name that was not drawn for longest. So a name changes its colour only after as many others as there are colours.
  */
 export function coloursOf(
   names: Iterable<string>,

@@ -120,7 +120,7 @@ function Cells<Row>(props: Drawn<Row> & { readonly row: Row }) {
 }
 
 /**
- * The rows of a short table, and of a longer one those around what the window shows; the others are one empty row each,
+ * The rows of a short table, and of a longer one those around what the window shows. The others are one empty row each,
  * as high as they would be. A row that is drawn stays the element that it is when the table grows.
  */
 function Body<Row>(props: Drawn<Row> & { readonly rows: readonly Row[] }) {

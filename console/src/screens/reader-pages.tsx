@@ -7,7 +7,8 @@ import { SignInAgain } from "./sign-in.tsx";
 
 /**
  * The pages of one reader. Once the session has ended by itself they are out of the document, with all that is typed in
- * them, until the same reader signs in again. Another reader gets pages of its own: these are not used for a second one.
+ * them. They come back when the same reader signs in again. Another reader gets pages of its own: these are not used
+ * for a second one.
  */
 export function ReaderPages(props: { readonly session: Session }) {
   const queries = useQueryClient();
@@ -16,8 +17,8 @@ export function ReaderPages(props: { readonly session: Session }) {
   let scrolledPx = 0;
   // Before the pages are taken out, which scrolls to the top.
   createComputed(() => why() !== undefined && (scrolledPx = scrollY));
-  // The dialog opens after the pages are out, and closes after they are back: a dialog of theirs hides from screen
-  // readers what is added while it is the only one, and would hide its own page a second time.
+  // The dialog opens after the pages are out, and closes after they are back. A dialog of theirs hides from screen
+  // readers what is added while it is the only one. It would hide its own page a second time.
   const [asked, setAsked] = createSignal<string>();
   createEffect(
     on(why, (now, before) => {

@@ -22,7 +22,7 @@ export function SignIn() {
 }
 
 /**
- * The way back in, once the session has ended `why`. It is a dialog although nothing is behind it: a dialog of the page
+ * The way back in, once the session has ended `why`. It is a dialog although nothing is behind it. A dialog of the page
  * may be open, and would keep the focus and the pointer for itself.
  */
 export function SignInAgain(props: {

@@ -54,7 +54,7 @@ export const FIVE_MINUTES = 300;
 
 /**
  * The range that an address means at `nowSec`: to the next whole minute, so that reads can be shared. All but the last
- * hour begin with an hour, and that one with five minutes: the gateway keeps usage by these, and reads requests one by
+ * hour begin with an hour, and that one with five minutes. The gateway keeps usage by these, and reads requests one by
  * one where a part of them is asked for.
  */
 export function rangeOf({ range = "24h", from, to }: RangeSearch, nowSec: number): TimeRange {

@@ -4,8 +4,8 @@ import { present } from "../../core/json/json-value.ts";
 import type { JsonSchema, Parameter, ParameterFacts } from "./parameter.ts";
 
 /**
- * What the gateway does with a field of a request. Every field that upstream can be sent is in the table of its
- * format; one that is not is removed with a warning, unless the provider takes unknown fields.
+ * What the gateway does with a field of a request. Every field that upstream can be sent is in the table of its format.
+ * The gateway removes any other with a warning, unless the provider takes unknown fields.
  *
  * - `free`, and where nothing is said: does not change the price of the tokens it leads to.
  * - `priced`: changes the price; refused unless its value is one of the free ones.
@@ -146,8 +146,8 @@ export function fieldParameters(fields: Fields, model: ParameterFacts): readonly
 }
 
 /**
- * What is checked, as pages have it: without null, which says the same as leaving a field out, and of an object only the
- * members that it must have.
+ * What is checked, as pages have it. It lacks null, which says the same as leaving a field out. Of an object it has
+ * only the members that the object must have.
  */
 function pageSchema(checked: JsonSchema): JsonSchema {
   const { anyOf, enum: words, required = [] } = checked;

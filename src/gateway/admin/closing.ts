@@ -21,9 +21,10 @@ export interface ClosingParts {
 const MAX_TASKS = 100;
 
 /**
- * Closes an account, which may be closed already: its keys end and its pending tasks are cancelled; what runs goes on and
- * is charged. Once the first command is durable no hold is made and no task is queued or begun, so what was pending then
- * is all there is. A task that a crash leaves pending is cancelled by the next process that would begin it.
+ * Closes an account, which may be closed already. Its keys end and its pending tasks are cancelled; what runs goes on
+ * and is charged. Once the first command is durable, no hold is made and no task is queued or begun. So what was
+ * pending then is all there is. A task that a crash leaves pending is cancelled by the next process that would begin
+ * it.
  */
 export async function closeAccount(parts: ClosingParts, id: string): Promise<void> {
   const { writer, keys, clock } = parts;

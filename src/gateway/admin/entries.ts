@@ -32,7 +32,7 @@ export interface EntriesRequest {
 
 /**
  * Movements of an account's credit, in the order in which they were booked, or the other way. Those of a key are found
- * among its account's, without an index, which each charge would pay for: of 10⁶ requests a page of one key takes 1 ms
+ * among its account's, without an index, which each charge would pay for. Of 10⁶ requests a page of one key takes 1 ms
  * where its account has 10⁴ of them, and 11 ms where it has all.
  */
 export async function listEntries(

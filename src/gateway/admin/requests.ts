@@ -72,8 +72,8 @@ export async function listRequests(
 }
 
 /**
- * A request as the holder of its key may see it: without what the operator owes for it, and without which model of a
- * provider stands behind the one that was asked for.
+ * A request as the holder of its key may see it. It lacks what the operator owes for it, and which model of a provider
+ * stands behind the one that was asked for.
  */
 export function forOwner<View extends RequestView>(view: View): View {
   const attempts = view.attempts.map((attempt) => ({ ...attempt, upstream_id: null }));

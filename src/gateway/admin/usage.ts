@@ -78,7 +78,7 @@ export async function usageOf(parts: UsageParts, request: UsageRequest): Promise
           ...(key === undefined ? {} : { key }),
         },
       });
-    // An end that is still to come leaves out no request, and the hour that it is in need not be read by requests: of a
+    // An end that is still to come leaves out no request. So the hour that it is in need not be read by requests: of a
     // busy gateway that are hundreds of thousands.
     const isAhead = (): boolean => to === undefined || to > clock.nowMs();
     if (!isAhead()) return ask(false);

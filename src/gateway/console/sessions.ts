@@ -96,9 +96,9 @@ interface Remembered {
 }
 
 /**
- * Sessions over the store, by a keyed hash of their cookie: who reads the store cannot take one over. A session of a key
- * lives no longer than the key, one of an operator no longer than the admin token that it was opened with. Resolves when
- * those that are over have been deleted.
+ * Sessions over the store, by a keyed hash of their cookie: who reads the store cannot take one over. A session of a
+ * key lives no longer than the key. One of an operator lives no longer than the admin token that it was opened with.
+ * Resolves when those that are over have been deleted.
  */
 export async function openSessions(parts: SessionsParts): Promise<Sessions> {
   const sessions = new StoredSessions(parts);

@@ -30,8 +30,9 @@ export class Refusal extends Error {
 }
 
 /**
- * A URL that every reader understands in the same way: a scheme, two slashes, a host and perhaps a port, then a path or
- * a query. It has nothing that only some readers repair: white space, backslashes, percent signs or `@` in the host.
+ * A URL that every reader understands in the same way. It has a scheme, two slashes, a host and perhaps a port, then a
+ * path or a query. It has nothing that only some readers repair: white space, backslashes, percent signs or `@` in the
+ * host.
  */
 const PLAIN_URL = /^(https?):\/\/([^\s/?#@\\%\p{Cc}]+)(\/[^\s\\\p{Cc}]*|\?[^\s\\@\p{Cc}]*)?$/iu;
 const MAX_URL = 8_192;

@@ -11,16 +11,16 @@ export function inputReads(demand: Demand): number {
 
 /**
  * Input that the same request may come to beyond `input` in another format, where its tools and its schema have other
- * words around them. Of 53 requests of agents and libraries, each in four formats, the most was 1,007 tokens for a
- * short one and a twenty-ninth for a long one.
+ * words around them. Measured were 53 requests of agents and libraries, each in four formats. The most was 1,007 tokens
+ * for a short one and a twenty-ninth for a long one.
  */
 export function mostBeyond(input: number): number {
   return 1_024 + Math.ceil(input / 32);
 }
 
 /**
- * The most input that is charged for. At each reading everything is read that came before, what was found included,
- * and all readings are billed: recorded answers with ten searches have 400,000 tokens of it.
+ * The most input that is charged for. At each reading the model reads everything that came before, what was found
+ * included, and all readings are billed. Recorded answers with ten searches have 400,000 tokens of it.
  */
 export function mostInput(model: Model, demand: Demand, mediaCeiling: number): number {
   const reads = inputReads(demand);

@@ -291,8 +291,8 @@ export function mostOutput(model: Model): number {
 }
 
 /**
- * By the word of its dialect, or else of its counts, a vendor that is only compatible may leave reasoning out of the
- * bound on output. A native one never does.
+ * A vendor that is only compatible may leave reasoning out of the bound on output. Its dialect says so, or else its
+ * counts do. A native one never leaves it out.
  */
 function mostReasoning(model: Model, { dialect }: SpokenProtocol, demand: Demand): MostReasoning {
   const most = mostOutput(model) * demand.choices;

@@ -74,9 +74,9 @@ export interface Attempts<Prepared> {
   /** The first way. Throws a 503 where none can be taken now, and what ended the signal where that comes first. */
   first(until: Until): Promise<Prepared>;
   /**
-   * The way to go on by after `error`; `undefined` where the request must not be sent again, or cannot. `answer` had come
-   * before it. Throws a 503 where `error` says that waiting does not help, and another way may serve the request later;
-   * what an earlier way said of its limit where `error` is what only the operator can mend.
+   * The way to go on by after `error`; `undefined` where the request must not be sent again, or cannot. `answer` had
+   * come before it. Throws a 503 where `error` says that waiting does not help, and another way may serve the request
+   * later. Throws what an earlier way said of its limit where `error` is what only the operator can mend.
    */
   next(error: Error, answer: Answered | undefined): Promise<Prepared | undefined>;
   /** The answer of the present way has begun, or was read whole where it `isPlain`. */
@@ -274,7 +274,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
       if (where === "other_route") return route !== failed.route;
       return where === "anywhere" || !isSameCredential(key, failed.key);
     });
-    // A server that cannot be reached is out of reach by its other credentials, too; and a provider that fails by all of
+    // A server that cannot be reached is out of reach by its other credentials, too. A provider that fails by all of
     // them must not have the last call as well.
     if (reason !== "not_sent" && this.#calls + 1 < attempts) return others;
     const asked = new Set(this.#tried.map(({ way }) => way.key.provider));
@@ -328,8 +328,8 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
   }
 
   /**
-   * In their order while a retry is left. Without one a failure would be the request's: ways by which the last call
-   * failed, half-open breakers among them, come behind all others then, and are tried once the budget has grown.
+   * In their order while a retry is left. Without one a failure would be the request's. Then ways by which the last
+   * call failed, half-open breakers among them, come behind all others, and are tried once the budget has grown.
    */
   #surestFirst(ways: readonly Candidate<Prepared>[]): readonly Candidate<Prepared>[] {
     const { budget, health } = this.#routing;

@@ -75,9 +75,9 @@ class Uncounted extends Error {
 }
 
 /**
- * Counts the input of one request: as the provider of its model counts it, where that speaks the caller's format and
- * answers in time; else by our own estimate, which says so. Throws a `GatewayError` for a request that is not valid, and
- * for a model that the caller may not use; a provider's failure is never one.
+ * Counts the input of one request. The provider of its model counts it where that speaks the caller's format and
+ * answers in time. Else the count is our own estimate, which says so. Throws a `GatewayError` for a request that is not
+ * valid, and for a model that the caller may not use. A provider's failure is never one.
  */
 export async function countTokens(services: CountServices, input: CountInput): Promise<CountOutput> {
   const { caller, counter, record, wire, body, signal } = input;
@@ -108,7 +108,7 @@ export async function countTokens(services: CountServices, input: CountInput): P
 }
 
 /**
- * The model that the caller means, in whatever format it is served: clients count before they ask, and those of another
+ * The model that the caller means, in whatever format it is served. Clients count before they ask, and those of another
  * format than the model's have their count all the same.
  */
 function findCounted(catalog: Catalog, caller: Caller, name: string, format: ProtocolId): FoundModel {

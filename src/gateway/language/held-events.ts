@@ -2,8 +2,8 @@ import type { MemoryPart, MemoryShare } from "../../core/bytes/request-memory.ts
 import { GatewayError } from "../../core/errors.ts";
 
 /**
- * What is held of a stream at most before its content: as much as the longest line that a format takes, since an event
- * may repeat the request.
+ * What is held of a stream at most before its content. It is as much as the longest line that a format takes, since an
+ * event may repeat the request.
  */
 const MOST_BYTES = 32 * 1024 * 1024;
 

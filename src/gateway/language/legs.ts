@@ -21,8 +21,8 @@ export interface Quote {
 }
 
 /**
- * Credit that covers the request whichever of the models serves it: the most that one of them needs, and elastic up to
- * the most that one of them can use. Which of it is output is another part for each.
+ * Credit that covers the request whichever of the models serves it. It is the most that one of them needs, and elastic
+ * up to the most that one of them can use. Which of it is output is another part for each.
  */
 export function dearestQuote(legs: readonly [Leg, ...Leg[]]): Quote {
   if (legs.length === 1) return legs[0].admission;

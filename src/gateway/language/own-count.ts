@@ -4,7 +4,7 @@ import { cautiousMediaTokens } from "../media-tokens.ts";
 
 /**
  * How far the count of a text is above what holds and charges expect of it. A client that is told too little fills the
- * context before it knows, one that is told too much tidies up a little early: nine of ten recorded requests come to
+ * context before it knows; one that is told too much tidies up a little early. Nine of ten recorded requests come to
  * less (`own-count.test.ts`).
  */
 const TEXT_MARGIN = 1.31;

@@ -39,8 +39,9 @@ export interface CallServices {
 }
 
 /**
- * The calls to providers for one request and the hold that pays for them, from the moment the hold is durable until the
- * answer has ended. It ends exactly once, whichever way out is taken first; the charge follows the charging table.
+ * The calls to providers for one request and the hold that pays for them. It lasts from the moment the hold is durable
+ * until the answer has ended. It ends exactly once, whichever way out is taken first; the charge follows the charging
+ * table.
  */
 export interface PaidCall<Format extends CalledFormat = RelayProtocol> {
   /** The way to the provider that is called now. */
@@ -56,7 +57,7 @@ export interface PaidCall<Format extends CalledFormat = RelayProtocol> {
    */
   send(stream: boolean): Promise<UpstreamAnswer>;
   /**
-   * Sends the request again after an answer that turned out to be none before any of it was sent on; `undefined` where
+   * Sends the request again after an answer that turned out to be none before any of it was sent on. `undefined` where
    * that is not safe, or of no use. `onAgain` is called as soon as it is certain that it is sent.
    */
   sendAgain(error: Error, stream: boolean, onAgain?: () => void): Promise<UpstreamAnswer | undefined>;

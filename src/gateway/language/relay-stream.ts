@@ -34,8 +34,8 @@ export interface StreamParts {
 }
 
 /**
- * Starts a streamed call. Resolves when the answer's content has begun, or after the keep-alive time, whichever
- * comes first; until then a failure rejects and becomes a status of its own.
+ * Starts a streamed call. Resolves when the answer's content has begun, or after the keep-alive time, whichever comes
+ * first. Until then a failure rejects and becomes a status of its own.
  */
 export async function openStreamAnswer(parts: StreamParts): Promise<StreamAnswer> {
   const answer = new RelayedStream(parts);

@@ -70,9 +70,9 @@ export interface TaskWay<Body> {
 }
 
 /**
- * The way of every request for something new: it is admitted, passes the limits of its key, gets its hold, and its task
- * is queued; `answer` makes the answer. Until then it counts as under way for its key. Throws a `GatewayError` for
- * everything else.
+ * The way of every request for something new. The request is admitted, passes the limits of its key and gets its hold,
+ * and its task is queued. `answer` makes the answer. Until then it counts as under way for its key. Throws a
+ * `GatewayError` for everything else.
  */
 export async function submitTask<Body>(
   services: MediaServices,

@@ -11,8 +11,8 @@ import type {
 import { compaction } from "../../protocols/responses/compaction.ts";
 
 /**
- * Why a language request is read: for an answer in its format, for a count of its input, or for a shorter conversation in
- * its place.
+ * Why a language request is read. The client wants an answer in its format, a count of its input, or a shorter
+ * conversation in its place.
  */
 export interface Reading {
   readonly format: ProtocolId;

@@ -11,8 +11,8 @@ import type { Aim, Reading } from "./read-request.ts";
 import { createOrders } from "./orders.ts";
 import { createReader } from "./reader.ts";
 
-// What is read on a thread is read as it is here: the same body with white space at its end, which nobody reads, takes the
-// other way.
+// What is read on a thread is read as it is here. The same body with white space at its end takes the other way. No
+// reader reads that white space.
 
 const reader = createReader();
 afterAll(() => reader.close());

@@ -5,9 +5,9 @@ import type { RoutingSettings } from "./settings.ts";
 /**
  * Keeps calls from a credential that fails. It is open after some requests that failed in a row, or one refusal. When
  * that time is over it is half-open: one call is let through, which closes it or opens it again. A call that has told
- * nothing for as long as the breaker was open lets another through: an answer may take minutes, and a provider that is
- * back is not to be refused for so long. Either of them closes it, also where the other has opened it again meanwhile:
- * an answer that has begun is the newest word of a provider, and a failure may be of a call that has waited for
+ * nothing for as long as the breaker was open lets another through. An answer may take minutes, and a provider that is
+ * back is not to be refused for so long. Either of them closes it, also where the other has opened it again meanwhile.
+ * An answer that has begun is the newest word of a provider, and a failure may be of a call that has waited for
  * minutes.
  */
 export interface Breaker {

@@ -57,8 +57,8 @@ export interface Health {
   /** An image or a video was made, so many milliseconds after the call that began it. */
   made(way: WayKey, tookMs: number): void;
   /**
-   * How long until a probe of a credential is due, by which nothing is under way and nothing was for `quietMs`. 0: it
-   * begins, and no other does until `probed`. It takes no place from calls.
+   * How long until a probe of a credential is due. It is due when nothing is under way by the credential and nothing
+   * was for `quietMs`. At 0 it begins, and no other does until `probed`. It takes no place from calls.
    */
   probe(credential: CredentialKey, quietMs: number): number;
   /** The probe has ended. `ok` says that the provider is there, and knows the credential. */

@@ -11,8 +11,8 @@ import { createProber, type Prober } from "./probes.ts";
 import { createRouting, type Routing } from "./routing.ts";
 import { DEFAULT_ROUTING, type RoutingSettings } from "./settings.ts";
 
-// A provider on a socket that is asked for its models while nothing else goes on: which calls are made, and what is
-// learned from each answer.
+// A provider on a socket that is asked for its models while nothing else goes on. The tests say which calls are made,
+// and what is learned from each answer.
 
 const DIALECT: Dialect = { kind: "native", unknownFields: "pass", streamUsageOption: true, padding: [] };
 const QUIET_MS = 30_000;

@@ -176,7 +176,8 @@ function readRouteSection(
 
 /**
  * The models with the routes, the order and the fallbacks that the operator gives them. Throws a sentence for a model
- * that there is not, for a fallback that could never serve, and for a route that lacks the provider's name of its model.
+ * that there is not, and for a fallback that could never serve. Throws one also for a route that lacks the provider's
+ * name of its model.
  */
 export function routed(models: readonly Model[], settings: RoutingSettings): readonly Model[] {
   if (settings.models.size === 0) return models;

@@ -35,7 +35,7 @@ export interface ConsoleFiles {
 }
 
 /**
- * Reads the built files, all at once: no path of a request reaches the disk, and a build that replaces them changes
+ * Reads the built files, all at once. No path of a request reaches the disk, and a build that replaces them changes
  * nothing of what a process serves. Symbolic links are left out. Empty where there is no such folder.
  */
 export function readConsoleFiles(folder: string): ConsoleFiles {

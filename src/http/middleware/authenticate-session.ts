@@ -22,8 +22,8 @@ export function takesSession(access: Route["access"]): access is SessionAccess {
 }
 
 /**
- * The one place that checks sessions. Rejects with a 401 without a live one, and with a 403 for another origin or token
- * on a call that may change something, and for what only operators may do.
+ * The one place that checks sessions. Rejects with a 401 without a live one. Rejects with a 403 for another origin or
+ * token on a call that may change something, and for what only operators may do.
  */
 export async function authenticateSession(
   services: EdgeServices,

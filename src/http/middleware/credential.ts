@@ -27,7 +27,7 @@ const WANTED = {
 type Wanted = (typeof WANTED)[keyof typeof WANTED];
 
 /**
- * The credential of a request. Every way to pass one is read; two that differ are refused, so that a request cannot
+ * The credential of a request. Every way to pass one is read. Two that differ are refused, so that a request cannot
  * pass a check by one key and evade it by the other. Throws a 401 that says why there is none, without what was sent.
  */
 export function readCredential(request: Request, access: keyof typeof WANTED): string {

@@ -97,8 +97,8 @@ class ChunkRepairs implements EventRepairs {
 const TEXTS = ["content", "reasoning_content", "reasoning", "refusal"];
 
 /**
- * Takes the text of chunks that are like this one, which needed no repair: where it says one text of one choice, and
- * nothing else that is read in the light of what came before.
+ * Takes the text of chunks that are like this one, which needed no repair. `undefined` unless the chunk says one text
+ * of one choice, and nothing else whose reading depends on what came before.
  */
 function hearerOf({ choices }: JsonObject, states: States): EventRepairs["more"] {
   const [choice, ...others] = objectsIn(choices);
@@ -195,7 +195,8 @@ function repairFragments(delta: JsonObject, calls: ToolCallState[], repairs: Rep
 
 /**
  * The call that a fragment belongs to; `undefined` when it begins one. Where the vendor counts, its index decides, and
- * a new id under an old index is a new call; where it does not, the id decides, and without one the last call goes on.
+ * a new id under an old index is a new call. Where it does not, the id decides, and a fragment without one continues
+ * the last call.
  */
 function findCall(calls: readonly ToolCallState[], { id, index }: JsonObject): ToolCallState | undefined {
   const counted = typeof index === "number" ? calls.filter((call) => call.upstreamIndex === index) : calls;

@@ -10,9 +10,9 @@ const FITS: Readonly<Record<"forty" | "nine", (id: string) => boolean>> = {
 };
 
 /**
- * New ids for the tool calls of a request whose own do not fit the vendor's rule: one for one, never one that the
- * request has already, and the same for a call and its result. The same id gives the same new one in every turn as long
- * as nothing else has it, so that prompts are cached as before. Empty where all fit.
+ * New ids for the tool calls of a request whose own do not fit the vendor's rule. Each id gets one new id that the
+ * request does not have already; a call and its result get the same. The same id gives the same new one in every turn
+ * as long as nothing else has it, so that prompts are cached as before. Empty where all fit.
  */
 export function mapToolIds(body: ChatRequestBody, rule: ChatDialect["toolIds"]): ReadonlyMap<string, string> {
   const mapped = new Map<string, string>();

@@ -16,10 +16,15 @@ import { readWish, sayThinking, THINKING_FIELDS } from "./thinking.ts";
 import { changeMessages, type Way } from "./upstream-messages.ts";
 
 /**
- * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
- * the bound on output under the name the target knows, `stream_options.include_usage`, fields that the model ignores, that
- * its provider does not take or that nobody knows taken out with a warning, what is said of thinking in the target's own
- * words, and the quirks of `ChatDialect`. Throws a 400 that names a field which the target cannot express.
+ * The request as the target takes it: its own bytes, with these rewrites and no others:
+ * - The model's id becomes the upstream id.
+ * - The bound on output stands under the name that the target knows.
+ * - `stream_options.include_usage` is set.
+ * - A field that the model ignores, that its provider does not take or that nobody knows is taken out with a warning.
+ * - What the caller says of thinking is put in the target's own words.
+ * - The quirks of `ChatDialect` are applied.
+ *
+ * Throws a 400 that names a field which the target cannot express.
  */
 export function upstreamBody(request: ChatRequest, target: RelayTarget, names?: PlaceNames): UpstreamBody {
   const { chat = OPEN_CHAT, unknownFields } = target;

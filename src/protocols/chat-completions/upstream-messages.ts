@@ -30,8 +30,8 @@ interface MessageRules extends Omit<Way, "called"> {
 }
 
 /**
- * Puts messages as the target takes them: reasoning and images of earlier answers, members that it does not know,
- * roles, null content, ids of tool calls, signatures in data URLs.
+ * Puts messages as the target takes them. It changes reasoning and images of earlier answers, and members that the
+ * target does not know. It also changes roles, null content, ids of tool calls, and signatures in data URLs.
  */
 export function changeMessages(way: Way, thinks: boolean): void {
   const { request, target, chat, changes } = way;
@@ -114,7 +114,7 @@ function changeMembers(message: ChatMessage, at: Path, rules: MessageRules): voi
 }
 
 /**
- * Whether a member that is left out said something that goes up nowhere else: some clients give the same reasoning back
+ * Whether a member that is left out said something that goes up nowhere else. Some clients give the same reasoning back
  * in all the forms there are.
  */
 function isMissed(message: ChatMessage, name: string, chat: ChatDialect): boolean {

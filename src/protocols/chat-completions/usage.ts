@@ -101,8 +101,9 @@ function cachedTokens(value: JsonObject, details: JsonObject): unknown {
 }
 
 /**
- * Tokens that only the total counts. What stands beside prompt and completion is xAI's reasoning where it equals that
- * detail, Mistral's audio where it equals that one, and else the thinking that Google's endpoint names nowhere.
+ * Tokens that only the total counts, beside prompt and completion. They are xAI's reasoning where they equal that
+ * detail, and Mistral's audio where they equal that one. Else they are the thinking that Google's endpoint names
+ * nowhere.
  */
 function countedBeside(value: JsonObject): Readonly<Record<"input" | "output" | "thinking", number>> {
   const none = { input: 0, output: 0, thinking: 0 };

@@ -13,8 +13,8 @@ import { countedInput, encodeInput, meterInput } from "./usage.ts";
 import { encodeVector, lengthOfVector, readVector } from "./vectors.ts";
 
 /**
- * OpenAI's form, which compatible servers have too. An answer's bytes stay, but for `model` and `credit`, where it is what
- * was asked for: a vector for each text, in their order and in the encoding that the client named.
+ * OpenAI's form, which compatible servers have too. An answer's bytes stay, but for `model` and `credit`, where it is
+ * what was asked for. That is a vector for each text, in their order and in the encoding that the client named.
  */
 export const openaiEmbeddings: EmbeddingFormat = {
   upstreamPath: () => "/embeddings",

@@ -1,8 +1,9 @@
 import { type Carried, type CarrierKey, isCarrier, openCarrier } from "../carrier.ts";
 
 /**
- * What a call or an image is sent with that has no signature of its own, because another model made it or a client lost
- * it. The text itself is what the vendor documents for JSON: https://ai.google.dev/gemini-api/docs/thought-signatures
+ * What a call or an image without a signature of its own is sent with. Another model made it, or a client lost the
+ * signature. The text itself is what the vendor documents for JSON:
+ * https://ai.google.dev/gemini-api/docs/thought-signatures
  */
 export const NO_SIGNATURE = "skip_thought_signature_validator";
 

@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { invalid } from "../request-json.ts";
 
 /**
- * The format is JSON of Protocol Buffers (https://protobuf.dev/programming-guides/json/): a field may be spelled as
- * `inlineData` or as `inline_data`, null stands for absent, and a field of many may hold the only one without its list.
+ * The format is JSON of Protocol Buffers (https://protobuf.dev/programming-guides/json/). A field may be spelled as
+ * `inlineData` or as `inline_data`, and null stands for absent. A field of many may hold the only one without its list.
  */
 
 /** Members that hold what a caller wrote: their keys are his. */

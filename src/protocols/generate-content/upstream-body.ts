@@ -9,8 +9,8 @@ import { isCarriedSignature, NO_SIGNATURE } from "./signatures.ts";
 import { fieldName } from "./spelling.ts";
 
 /**
- * The request as the target takes it: its own bytes, with the bound on output set or lowered inside
- * `generationConfig`, and fields taken out with a warning that the model ignores or nobody knows. Model and verb
+ * The request as the target takes it, which is its own bytes with rewrites. The bound on output is set or lowered
+ * inside `generationConfig`. Fields that the model ignores or nobody knows are taken out with a warning. Model and verb
  * stand in the path. Throws a 400 that names a field which the target cannot express.
  */
 export function upstreamBody(

@@ -12,7 +12,7 @@ export function isImageFields(value: unknown): value is ImageFields {
 }
 
 /**
- * Reads a request for images. Its fields are those of the interface, in the spelling that the interface lists, and its
+ * Reads a request for images. Its fields are those of the interface, in the spelling that the interface lists. Its
  * images are links or data URIs of a format that is taken. Throws a 400 that names the field at fault.
  */
 export function readImageBody(wire: Pick<WireRequest, "body" | "asked">): MediaBody<ImageFields> {

@@ -22,9 +22,9 @@ const PER_MESSAGE = { expected: 4, ceiling: 12 };
 const PER_REQUEST = { expected: 3, ceiling: 96 };
 
 /**
- * What the provider puts before the tools unseen: 290 to 804 tokens by model and tool choice for plain ones
- * (platform.claude.com, "Tool use", pricing; recorded are 290 to 640), and the definitions of the tools that it knows
- * itself.
+ * What the provider puts before the tools unseen. For plain ones it is 290 to 804 tokens by model and tool choice
+ * (platform.claude.com, "Tool use", pricing; recorded are 290 to 640). The definitions of the tools that the provider
+ * knows itself come on top.
  */
 const ANY_TOOL = { expected: 450, ceiling: 1_200 };
 const PER_BUILT_IN_TOOL = { expected: 700, ceiling: 4_000 };
@@ -117,8 +117,8 @@ const NO_TEXT: TextSize = { ascii: 0, alphabetic: 0, ideographic: 0 };
 const keptTexts = createListFacts<Texts>();
 
 /**
- * What counts of messages that come again, of which those that an earlier list began with are not looked at;
- * `undefined` for others, and where there is something in them that is no text.
+ * What counts of messages that come again. The count skips those that an earlier list began with. `undefined` for
+ * others, and where there is something in them that is no text.
  */
 function textOfMessages(messages: readonly Message[]): TextSize | undefined {
   if (!isKept(messages)) return undefined;

@@ -15,9 +15,9 @@ const SWITCHED_OFF =
 const clean = { native: createSeenLists(), compatible: createSeenLists() };
 
 /**
- * Leaves thinking out of a conversation that the target's vendor did not sign: what carries another vendor's, and at the
- * format's own vendor what others have signed with nothing, which it refuses the whole request for. A message of which nothing is left
- * goes too.
+ * Leaves thinking out of a conversation that the target's vendor did not sign. That is what carries another vendor's.
+ * At the format's own vendor it is also what others have signed with nothing: the vendor refuses the whole request for
+ * that. A message of which nothing is left goes too.
  */
 export function leaveForeignThinking({ body }: CountRequest, target: RelayTarget, changes: Changes): void {
   const seen = clean[target.native ? "native" : "compatible"];

@@ -205,7 +205,7 @@ function noteBlock(told: Told, bytes: Uint8Array): void {
 const BYTES_PER_FOUND_TOKEN = 3.2;
 
 /**
- * What upstream said, and our own count of text that came after it said so: the start tells the input and next to
+ * What upstream said, and our own count of text that came after it said so. The start tells the input and next to
  * nothing of the output.
  */
 function meteredSoFar(told: Told, count: AnswerCount, context: AnswerContext): Metered {

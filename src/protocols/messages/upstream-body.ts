@@ -11,11 +11,17 @@ import { changeThinking, MAX_TOKENS } from "./thinking.ts";
 import { BOUNDS, toolKind } from "./tools.ts";
 
 /**
- * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id, a
- * bound on output that the model keeps to, `thinking` in the words that the model knows, sampling that it takes, a
- * bound on searches where there is none, thinking out that the target's vendor did not sign, and fields out that nobody
- * knows or that need a preview which was not asked for. Each is named in a warning, the id aside. Throws a 400 for a field that changes the price, and for one of a
- * preview that was not asked for where the answer would be another one.
+ * The request as the target takes it: its own bytes, with these rewrites and no others:
+ * - The model's id becomes the upstream id.
+ * - The bound on output is one that the model keeps to.
+ * - `thinking` is put in the words that the model knows.
+ * - Sampling is what the model takes.
+ * - Searches get a bound where there is none.
+ * - Thinking that the target's vendor did not sign is taken out.
+ * - Fields that nobody knows, or that need a preview which was not asked for, are taken out.
+ *
+ * A warning names each, the id aside. Throws a 400 for a field that changes the price. Throws one also for a field of a
+ * preview that was not asked for, where the answer would be another one.
  */
 export function upstreamBody(
   request: MessagesRequest,
@@ -97,8 +103,8 @@ const TOP_K = { field: "top_k", place: "topK" } as const;
 const TOP_P = { field: "top_p", place: "topP" } as const;
 
 /**
- * Sampling as the model takes it, by its data: fields that it refuses together, or beside thinking, are left out, and
- * a temperature above its own range is lowered. `thinks` says whether it will think by a budget.
+ * Sampling as the model takes it, by its data. Fields that it refuses together, or beside thinking, are left out. A
+ * temperature above its own range is lowered. `thinks` says whether it will think by a budget.
  */
 function changeSampling(
   request: MessagesRequest,

@@ -17,7 +17,7 @@ import { encodeUsage } from "./usage.ts";
 const KEEP_ALIVE = new TextEncoder().encode(": keep-alive\n\n");
 
 /**
- * Relays a Responses stream: its events keep their bytes but for the response object, in which `model` and what it repeats
+ * Relays a Responses stream. Its events keep their bytes but for the response object. There `model` and what it repeats
  * of the request are the client's own. A call whose arguments come at its end only gets them in a delta, too, and the
  * numbers behind it move on. The last event is held back until the charge is known, and carries `credit`.
  */

@@ -40,10 +40,15 @@ const ECHOED = [
 ] as const;
 
 /**
- * The request as the target takes it: its own bytes, with these rewrites and no others: the model's upstream id,
- * `store: false` and sealed reasoning, names of the caller's users and caches that no other account shares, fields that the
- * model or the format does not have and tools that run at the provider without a price left out with a warning, and in
- * the input reasoning that this provider cannot read. What it named of earlier answers stands in it.
+ * The request as the target takes it: its own bytes, with these rewrites and no others:
+ * - The model's id becomes the upstream id.
+ * - `store: false` is set, and sealed reasoning is asked for.
+ * - Names of the caller's users and caches become ones that no other account shares.
+ * - Fields that the model or the format does not have are left out with a warning.
+ * - Tools that run at the provider without a price are left out with a warning.
+ * - Reasoning in the input that this provider cannot read is left out.
+ *
+ * What it named of earlier answers stands in it.
  */
 export function upstreamBody(
   request: ResponsesRequest,
@@ -245,8 +250,9 @@ interface ItemTerms {
 }
 
 /**
- * Leaves out reasoning that the provider cannot read: it keeps none, so what is not sealed is unknown to it, and what a
- * carrier of ours holds is another's. The ids of what followed it in its turn go too: each is bound to its reasoning.
+ * Leaves out reasoning that the provider cannot read. The provider keeps none, so it does not know what is not sealed.
+ * What a carrier of ours holds is another's. The ids of what followed it in its turn go too: each is bound to its
+ * reasoning.
  */
 function changeItems(
   items: readonly ResponsesItem[],

@@ -27,8 +27,8 @@ export async function queueRequest(json: JsonObject, call: MediaCall): Promise<M
 }
 
 /**
- * The part of an address that is the same at every host of theirs, and behind every proxy of them: the model without its
- * last parts, and the name of the request.
+ * The part of an address that is the same at every host of theirs, and behind every proxy of them. It is the model
+ * without its last parts, and the name of the request.
  */
 function jobIn(address: string): string | undefined {
   return JOB.exec(address)?.[1];
@@ -80,8 +80,8 @@ function readFailure(result: MediaHttpAnswer, asked: JsonObject): MediaStep {
 const ENDS: ReadonlySet<number> = new Set([400, 413, 422, 500]);
 
 /**
- * What went wrong with the input is a list, each with a type; what went wrong with their servers has one type and a
- * sentence; some models answer in other shapes. https://docs.fal.ai/model-apis/errors
+ * What went wrong with the input is a list, each with a type. What went wrong with their servers has one type and a
+ * sentence. Some models answer in other shapes. https://docs.fal.ai/model-apis/errors
  */
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const body = isJsonObject(answer.json) ? answer.json : {};

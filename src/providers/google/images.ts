@@ -52,13 +52,13 @@ const CODES: CodeTable = [
 ];
 
 /**
- * Of a key that is wrong or has expired, where the details are left out, and of credit that is used up: a 429 as any.
- * From its start, since the rest may quote the prompt.
+ * Messages about a key that is wrong or has expired, where the details are left out. Also those about credit that is
+ * used up, which come with a 429 as any. Matched from the start, since the rest may quote the prompt.
  */
 const OPERATORS =
   /^(API key (not valid|expired|not found)|your [^"'`]{0,80}(prepayment credits are depleted|spending cap))/i;
 
-/** A wrong key is a 400 that says so in its details, a quota of the day a 429 that names it: no wait would help. */
+/** A wrong key is a 400 that says so in its details. A quota of the day is a 429 that names it: no wait would help. */
 function readRefusal(answer: MediaHttpAnswer): MediaRefusal {
   const error = objectAt(answer.json, "error");
   const message = textAt(error, "message") ?? "";

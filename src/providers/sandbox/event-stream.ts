@@ -12,8 +12,8 @@ export interface StreamPace {
 }
 
 /**
- * The events as a body: one is made when it is asked for, as many long choices would not fit into memory at once, and no
- * earlier than the speed allows. It fails with the signal's reason when that ends it.
+ * The events as a body. One is made when it is asked for, as many long choices would not fit into memory at once. None
+ * is made earlier than the speed allows. The body fails with the signal's reason when that ends it.
  */
 export function eventStream(
   events: () => Iterable<SandboxEvent>,

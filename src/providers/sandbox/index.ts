@@ -63,8 +63,8 @@ const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
 };
 
 /**
- * The routes of a model to the sandbox: in the place of each of its own, so that it is asked in the format of its first
- * provider, and is left or refused what that provider leaves out or refuses.
+ * The routes of a model to the sandbox, in the place of each of its own. So the model is asked in the format of its
+ * first provider. What that provider leaves out or refuses is left out or refused here too.
  */
 export function sandboxRoutes({ id, category, routes }: Model): readonly Route[] {
   if (category === "image" || category === "video") return [{ provider: MEDIA_ENTRY, upstreamId: id }];
@@ -88,8 +88,8 @@ export interface Sandbox {
 }
 
 /**
- * The sandbox: a server within this process that speaks the four formats as their vendors' servers do, with one entry in
- * the place of each provider of language models; and one that makes images and videos.
+ * The sandbox: a server within this process that speaks the four formats as their vendors' servers do. It has one entry
+ * in the place of each provider of language models, and one that makes images and videos.
  */
 export function createSandbox({ clock, hash, modelOf, definitions }: SandboxParts): Sandbox {
   const seal = createSeal(hash);

@@ -16,8 +16,8 @@ export function forecastFrom(nowSec: number): number {
 }
 
 /**
- * What this month (of UTC) comes to if its rest costs as much a day as today and the seven days before, or as the
- * days since the first spend, where those are fewer.
+ * What this month (of UTC) comes to if its rest costs as much a day as the last days did. Those are today and the seven
+ * days before, or the days since the first spend, where those are fewer.
  */
 export function forecastOf(
   days: readonly { readonly time: number; readonly credit: number }[],

@@ -44,8 +44,8 @@ export function keepRows(query: RangeQuery) {
 /** How far the ends of a named range move at once, in seconds. */
 function mostMoved({ interval = "all", ...range }: RangeQuery): number {
   if (interval !== "all") return STEP_SEC[interval];
-  // The period before a named range begins with an hour, that before the last hour with five minutes: it begins up to
-  // twice as much later than it began a minute ago.
+  // The period before a named range begins with an hour, that before the last hour with five minutes. So it begins up
+  // to twice as much later than it began a minute ago.
   return lengthOf(range) < 2 * STEP_SEC.hour
     ? 2 * FIVE_MINUTES
     : Math.min(2 * STEP_SEC.hour, lengthOf(range) / 10);

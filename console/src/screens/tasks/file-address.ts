@@ -1,6 +1,6 @@
 /**
- * The address of a file as this page may load it: one of the gateway's own is asked for where the page came from, so that
- * the page's policy allows it also behind another name. Files of a bucket keep their address.
+ * The address of a file as this page may load it. The page asks for one of the gateway's own where the page came from,
+ * so that its policy allows it also behind another name. Files of a bucket keep their address.
  */
 export function fileAddress(url: string, publicUrl: string): string {
   const base = publicUrl.replace(/\/+$/, "");

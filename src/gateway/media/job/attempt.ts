@@ -34,8 +34,8 @@ const MOST_FINDS = 5;
 export type Working = Extract<MediaStep, { state: "working" }>;
 
 /**
- * Attempts the task until a provider has it: at one route after the other for as long as it surely has not begun, and
- * once more in doubt, at the same.
+ * Attempts the task until a provider has it. It tries one route after the other for as long as the task surely has not
+ * begun. In doubt it tries once more, at the same route.
  */
 export async function attemptUntilTaken(job: Job): Promise<Working | JobEnd> {
   const { progress } = job;

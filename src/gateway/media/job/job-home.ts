@@ -7,8 +7,8 @@ export interface JobHome {
 }
 
 /**
- * The note by which a job is found again: its name, its address where its vendor has several, and the credential that it
- * was begun with where its provider has several.
+ * The note by which a job is found again. It has the job's name, and its address where its vendor has several. It has
+ * the credential that the job was begun with where its provider has several.
  */
 export function jobNote(job: string, { baseUrl, ownHosts }: MediaProvider, credential: string): string {
   return [job, isOwn(baseUrl, ownHosts) ? baseUrl : "", credential].join(" ").trimEnd();
@@ -21,7 +21,7 @@ export function credentialOf(note: string): string {
 
 /**
  * The job that a note names, at the address where it was begun, whatever address is set by now. That holds only between
- * hosts of the vendor. Behind a proxy the address that is set leads to the job, and no credential is sent to an address
+ * hosts of the vendor. Behind a proxy the address that is set leads to the job. No credential is sent to an address
  * that the operator no longer uses.
  */
 export function homeOf(note: string | null, provider: MediaProvider): JobHome {

@@ -27,8 +27,8 @@ import { grown, jittered } from "./waits.ts";
 const CANCEL = { tries: 5, limitMs: 5_000 } as const;
 
 /**
- * The job of images and videos, from where an earlier run left it: at the provider that the task was claimed for, or at
- * the next of its routes where that surely took no work.
+ * The job of images and videos, from where an earlier run left it. It runs at the provider that the task was claimed
+ * for, or at the next of its routes where that provider surely took no work.
  */
 export function createMediaJob(parts: MediaJobParts): TaskJob {
   return async (run) => {

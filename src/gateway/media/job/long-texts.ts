@@ -8,8 +8,8 @@ export interface LongTexts {
   /** The JSON of an answer, `undefined` when it is none. The bytes must not change from here on. */
   readJson(answer: Uint8Array): { readonly value: unknown; readonly hasLongTexts: boolean };
   /**
-   * The decoded pieces of base64: of a text that stood in an answer's JSON, or of any other, with or without the head
-   * of a data URI. Throws a `SyntaxError` at anything else.
+   * The decoded pieces of base64, with or without the head of a data URI. The base64 is a text that stood in an
+   * answer's JSON, or any other. Throws a `SyntaxError` at anything else.
    */
   decode(base64: string): AsyncGenerator<Uint8Array>;
 }

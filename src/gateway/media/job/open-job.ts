@@ -109,8 +109,8 @@ export type JobEnd =
 const POLL_MS = 30_000;
 
 /**
- * How long a stopping run still waits for the name of a job, or for a result that comes in the attempt's own answer:
- * without it the outcome would be unknown. Shorter than the time that a run has for its end.
+ * How long a stopping run still waits for the name of a job, or for a result that comes in the attempt's own answer.
+ * Without it the outcome would be unknown. Shorter than the time that a run has for its end.
  */
 const GRACE_MS = 2_500;
 

@@ -8,9 +8,9 @@ import { grown, heededMs, jittered } from "./waits.ts";
 /** Says at which of its routes a task is tried next, and when. */
 export interface Turns {
   /**
-   * The first route, in their order, that has not refused the task or whose wait is over, and that is not left alone
-   * after what others have met there; waits for it. Only the present one where the task `stays`. An end where none can
-   * be tried before the deadline. Rejects with the reason of the run's signal.
+   * The first route, in their order, that has not refused the task or whose wait is over. It is not one that is left
+   * alone after what others have met there. Waits for it. Only the present one where the task `stays`. An end where
+   * none can be tried before the deadline. Rejects with the reason of the run's signal.
    */
   next(stays: boolean): Promise<Turn | { readonly end: JobEnd }>;
   /** The route takes no work now. It is tried again after as long as it says, else after twice as long each time. */

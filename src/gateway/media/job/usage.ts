@@ -52,9 +52,9 @@ export interface MediaCharge {
 const SLACK = { times: 5n, of: 4n };
 
 /**
- * The charge of a delivery: images by their number; videos by the seconds that the provider bills, else by those that
- * were asked for; tokens as the provider counted them, else by our estimate. An impossible count is lowered to the
- * hold, and flagged.
+ * The charge of a delivery. Images are charged by their number. Videos are charged by the seconds that the provider
+ * bills, else by those that were asked for. Tokens are charged as the provider counted them, else by our estimate. An
+ * impossible count is lowered to the hold, and flagged.
  */
 export function chargeFor(delivery: Delivery): MediaCharge {
   const { request, snapshot, most, kept } = delivery;
@@ -77,8 +77,8 @@ export function chargeFor(delivery: Delivery): MediaCharge {
 }
 
 /**
- * What the operator owes the provider for a delivery, by the cost of its route: for all that was given, whatever of it
- * the client gets. `undefined` where that is not known.
+ * What the operator owes the provider for a delivery, by the cost of its route. It is for all that was given, whatever
+ * of it the client gets. `undefined` where that is not known.
  */
 export function owedFor(delivery: Delivery, cost: Prices | undefined): MicroCredits | undefined {
   if (cost === undefined) return undefined;

@@ -26,8 +26,8 @@ interface Writing {
 }
 
 /**
- * The turns in their order, each a message: of a turn with results one message for each, behind the answer that called,
- * in the order of its calls. Throws a 400 for a result without a call.
+ * The turns in their order, each a message. A turn with results becomes one message for each result, behind the answer
+ * that called, in the order of its calls. Throws a 400 for a result without a call.
  */
 export function encodeTurns(
   turns: readonly Turn[],

@@ -59,9 +59,9 @@ export function partText(text: string, placed: readonly PlacedPart[]): Part[] {
 }
 
 /**
- * The parts of an answer in the order they came in. Reasoning goes to the place it names; texts, up to how much of them
- * came before the reasoning that is next, and then the others fill what is left. Where an item names no place of its
- * own, all reasoning goes first, in its order.
+ * The parts of an answer in the order they came in. Reasoning goes to the place it names. Texts fill what is left, up
+ * to how much of them came before the next reasoning; then the others follow. Where an item names no place of its own,
+ * all reasoning goes first, in its order.
  */
 export function interleave(
   placed: readonly PlacedPart[],

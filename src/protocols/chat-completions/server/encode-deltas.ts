@@ -27,7 +27,8 @@ interface DeltaSink {
 /**
  * Turns what a running answer says into deltas of chat completions. Lists that clients do not join over chunks (images,
  * annotations, `reasoning_details`) come once and whole, before the finish. `id`, `type` and `name` of a call stand in
- * its first fragment only, and its signature where it comes soon enough: some clients look nowhere else.
+ * its first fragment only, since some clients look nowhere else. Its signature stands there too where it comes soon
+ * enough.
  */
 export function openDeltaWriter(sink: DeltaSink) {
   const writers = new Map<number, ChoiceWriter>();

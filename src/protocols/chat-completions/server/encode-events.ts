@@ -20,8 +20,9 @@ export function answerId(providerId: string | undefined, { requestId }: AnswerCo
 }
 
 /**
- * Writes an answer's events as the chunks that the official clients join: `id`, `created` and `model` alike in all, the
- * role in the first of each choice, one finish for each, then usage, usage with credit, and the end mark.
+ * Writes an answer's events as the chunks that the official clients join. `id`, `created` and `model` are alike in all.
+ * The first chunk of each choice has the role, and each choice has one finish. Then come usage, usage with credit, and
+ * the end mark.
  */
 export function openEncoder(context: AnswerContext): EventEncoder {
   let head = headOf(undefined, context);

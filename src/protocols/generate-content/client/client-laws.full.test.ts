@@ -231,14 +231,15 @@ const named = ({ id: called = "", name }: Json) => ({ id: called, name });
 
 /**
  * The normal form of turns, which is what a Gemini can be told of them:
- * - system turns at the start are one; later ones, and all where nothing else is there, are a user's;
- * - texts of nothing are not there, but for one in a turn that would have no part;
- * - thinking is its signature alone, where Google's models can have made it: on the text right before it if it had no
- *   text itself; the last other one on the last text that has none; else a text of nothing that bears it;
- * - behind an answer with calls stands one turn with one result for each, in their order: the n-th result of an id is
- *   that of the n-th call of it, and who got none got an error;
- * - an answer of nothing is not there, and answers in a row are one;
- * - media have a plain type, and in a result those come first that the model takes inside of it.
+ * - System turns at the start are one. Later ones, and all where nothing else is there, are a user's.
+ * - Empty texts are not there, but for one in a turn that would have no part.
+ * - Thinking is its signature alone, where Google's models can have made it. The signature is on the text right before
+ *   it if the thinking had no text itself. The last other one is on the last text that has none, or else on an empty
+ *   text that bears it.
+ * - Behind an answer with calls stands one turn with one result for each, in their order. The n-th result of an id is
+ *   that of the n-th call of it, and a call without one got an error.
+ * - An empty answer is not there, and answers in a row are one.
+ * - Media have a plain type, and in a result those come first that the model takes inside of it.
  */
 function normalForm(all: readonly Turn[], { thinking: style }: Model): Form[] {
   const first = all.findIndex(({ role }) => role !== "system");

@@ -6,8 +6,8 @@ import type { RelayTarget } from "../../protocol.ts";
 import { encodeMedia, isMedia } from "./encode-media.ts";
 
 /**
- * The results of an answer's calls, in the order of the calls. A call that nobody answered is given an error, a second
- * result of one call is left out, both with a warning; a result of no call is a 400.
+ * The results of an answer's calls, in the order of the calls. With a warning each, a call that nobody answered is
+ * given an error, and a second result of one call is left out. A result of no call is a 400.
  */
 export function encodeResults(
   answer: Turn,

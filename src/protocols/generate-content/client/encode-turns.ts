@@ -19,10 +19,10 @@ interface Content {
 }
 
 /**
- * The turns in their order: what the system says at the start as its instruction, what it says later as a user's text in
- * place, and the results of one answer's calls in one content behind it, in the order of the calls. A signature goes back
- * on the part that it came with. Throws a 400 for a result without a call, for arguments that are no JSON object, and for
- * more turns, or parts of one, than the format has.
+ * The turns in their order. What the system says at the start is its instruction; what it says later is a user's text
+ * in place. The results of one answer's calls stand in one content behind it, in the order of the calls. A signature
+ * goes back on the part that it came with. Throws a 400 for a result without a call and for arguments that are no JSON
+ * object. Throws one also for more turns, or parts of one, than the format has.
  */
 export function encodeTurns(turns: readonly Turn[], target: RelayTarget, losses: Losses): JsonObject {
   const first = turns.findIndex(({ role }) => role !== "system");

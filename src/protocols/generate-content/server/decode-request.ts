@@ -28,8 +28,8 @@ const MEANT: Readonly<Record<string, (value: unknown) => boolean>> = {
 };
 
 /**
- * A checked request in no format. What only helps and has no place elsewhere is left out with a warning; throws a 400
- * that names the field, as its caller spelled it, for what would change the answer.
+ * A checked request in no format. The decoder leaves out with a warning what only helps and has no place elsewhere.
+ * Throws a 400 that names the field, as its caller spelled it, for what would change the answer.
  */
 export function decodeRequest(request: GenerateContentRequest): DecodedRequest {
   const { body, json, stream } = request;

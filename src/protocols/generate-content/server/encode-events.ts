@@ -11,8 +11,8 @@ import { answerId, brokenOff } from "./encode-answer.ts";
 import { endMembers, openPartWriter, type PartSink, type PartWriter } from "./encode-parts.ts";
 
 /**
- * Writes an answer's events as chunks of data alone: every one has a candidate with a part, because clients forget the
- * whole turn otherwise; the last has the reasons to stop, the usage and the credit.
+ * Writes an answer's events as chunks of data alone. Every chunk has a candidate with a part, because clients forget
+ * the whole turn otherwise. The last has the reasons to stop, the usage and the credit.
  */
 export function openEncoder(context: AnswerContext): EventEncoder {
   return new Chunks(context);

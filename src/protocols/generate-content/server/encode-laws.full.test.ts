@@ -24,8 +24,8 @@ import { generateContentServer } from "./index.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- wire data of a test
 type Json = any;
 
-// What holds for every answer that can be told: a stream joined is the plain answer, no cut looks whole, and what was said
-// comes back with the next request.
+// What holds for every answer that can be told: A stream joined is the plain answer, and no cut looks whole. What was
+// said comes back with the next request.
 
 const RUNS = runsOf(800, 20_000);
 const KEY = { secret: "s", account: "a" };

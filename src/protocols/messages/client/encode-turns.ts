@@ -48,8 +48,8 @@ const isCall = ({ type }: JsonObject): boolean => type === "tool_use";
 const isResult = ({ type }: JsonObject): boolean => type === "tool_result";
 
 /**
- * Writes the turns in their order. System turns at the beginning are the `system` of the request; a later one keeps its
- * place, as a message of its own where the model takes that (`systemTurns`), else as text of the user.
+ * Writes the turns in their order. System turns at the beginning are the `system` of the request. A later one keeps its
+ * place: as a message of its own where the model takes that (`systemTurns`), else as text of the user.
  */
 export function encodeTurns(turns: readonly Turn[], systemTurns: boolean, losses: Losses): EncodedTurns {
   const leading = turns.findIndex(({ role }) => role !== "system");
@@ -136,7 +136,7 @@ function keptOf(systemTurns: boolean): ListFacts<Kept> {
 }
 
 /**
- * The messages of a conversation that begins as an earlier one, of which only the turns behind that are written;
+ * The messages of a conversation that begins as an earlier one. The function writes only the turns behind that.
  * `undefined` where they are not written as if they stood alone.
  */
 function goneOn(turns: readonly Turn[], systemTurns: boolean, losses: Losses): WrittenMessages | undefined {

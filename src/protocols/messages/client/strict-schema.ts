@@ -13,8 +13,8 @@ const SAYS_NOTHING = words("$schema $id $comment");
 const FORMATS = words("date-time time date duration email hostname uri ipv4 ipv6 uuid");
 
 /**
- * A JSON Schema as the provider takes it where it binds the model: closed objects, and keywords that it refuses
- * (bounds, lengths, patterns) moved into the description, where the model reads them. `lost` gets their names.
+ * A JSON Schema as the provider takes it where it binds the model. Objects are closed. Keywords that the provider
+ * refuses (bounds, lengths, patterns) move into the description, where the model reads them. `lost` gets their names.
  * Source: `transformJSONSchema` of @anthropic-ai/sdk 1.12 for what is taken.
  */
 export function strictSchema(

@@ -17,8 +17,8 @@ export interface AnswerReading {
 }
 
 /**
- * What an earlier answer said, in its order. A signature that we gave the client is its issuer's again, on the part that
- * it came with; a plain one is the format's own vendor's.
+ * What an earlier answer said, in its order. A signature that we gave the client is its issuer's again, on the part
+ * that it came with. A plain signature is the format's own vendor's.
  */
 export function decodeAnswer(
   content: string | readonly ContentBlock[],

@@ -23,8 +23,8 @@ const READ = new Set(
 const MEANT = new Set(["container", "mcp_servers", "thread"]);
 
 /**
- * A checked request in no format. What only helps and has no place elsewhere is left out with a warning; throws a 400
- * that names the field for what would change the answer.
+ * A checked request in no format. The decoder leaves out with a warning what only helps and has no place elsewhere.
+ * Throws a 400 that names the field for what would change the answer.
  */
 export function decodeRequest(request: MessagesRequest): DecodedRequest {
   const { body, stream, betas } = request;

@@ -21,8 +21,8 @@ const READ = new Set("type name description input_schema strict cache_control".s
 
 /**
  * The tools that may be called, and how. A tool that runs at the format's own vendor, or that only its models know, is
- * left out with a warning, and is a 400 where it is the only one or the one that must be called. A search of the web goes
- * on: whether it can be had, its target knows.
+ * left out with a warning. It is a 400 where it is the only one or the one that must be called. A search of the web
+ * goes on: its target knows whether it can be had.
  */
 export function decodeTools(
   { tools: written = [], tool_choice: choice }: MessagesRequestBody,

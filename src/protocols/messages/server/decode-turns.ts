@@ -24,9 +24,9 @@ interface Begun {
 const keptTurns = createListFacts<Begun>();
 
 /**
- * What the system says and the messages as turns, in their order: the results in one message are one turn, before what the
- * user says beside them. What is left out is told to `tell`. Throws a 400 that names the block for what no other format
- * can say.
+ * What the system says and the messages as turns, in their order. The results in one message are one turn, before what
+ * the user says beside them. `tell` receives what is left out. Throws a 400 that names the block for what no other
+ * format can say.
  */
 export function decodeTurns({ body, json, carrier }: MessagesRequest, tell: Warn): readonly Turn[] {
   const { messages } = body;

@@ -53,11 +53,11 @@ export interface BlockWriter {
 }
 
 /**
- * Turns what a running answer says into blocks. What its issuer has signed stands in a thinking block as a text that only
- * we open: the signature of a call in one without words before it, and of a text in one behind it. A text that comes last
- * has none behind it, as Claude Code prints no answer whose last block is another: what signed it is remembered
- * (`recalled-thinking.ts`). An image has no block, and nor have the pages that a text rests on, which clients take from the
- * format's own vendor alone.
+ * Turns what a running answer says into blocks. What its issuer has signed stands in a thinking block as a text that
+ * only we open. The signature of a call is in a block without words before it; that of a text is in one behind it. A
+ * text that comes last has none behind it: Claude Code prints no answer whose last block is another. The gateway
+ * remembers what signed that text (`recalled-thinking.ts`). An image has no block, and nor have the pages that a text
+ * rests on, which clients take from the format's own vendor alone.
  */
 export function openBlockWriter(sink: BlockSink, context: AnswerContext): BlockWriter {
   return new Writer(sink, context);

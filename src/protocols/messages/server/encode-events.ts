@@ -9,9 +9,9 @@ import { answerId, stopMembers } from "./encode-answer.ts";
 import { type BlockSink, DELTAS, openBlockWriter } from "./encode-blocks.ts";
 
 /**
- * Writes an answer's events as those that the official clients join: one `message_start`, blocks of which one is open at a
- * time at indexes from 0, and when the charge is known `message_delta` with all usage, the credit, and `message_stop`; of an
- * answer that ended in an error the error instead.
+ * Writes an answer's events as those that the official clients join. One `message_start` comes first. Then come blocks,
+ * of which one is open at a time, at indexes from 0. When the charge is known, `message_delta` with all usage, the
+ * credit, and `message_stop` follow. An answer that ended in an error ends with the error instead.
  */
 export function openEncoder(context: AnswerContext): EventEncoder {
   const sink = new EventSink();

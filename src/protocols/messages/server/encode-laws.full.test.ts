@@ -25,8 +25,8 @@ import { runsOf } from "../../../../test/runs.ts";
 import type { ChatEvent } from "../../../core/chat.ts";
 import { openThinkingListener, withThinking } from "../../recalled-thinking.ts";
 
-// What holds for every answer that can be told: a stream read back is the plain answer, no cut looks whole, and what was
-// said comes back with the next request.
+// What holds for every answer that can be told: A stream read back is the plain answer, and no cut looks whole. What
+// was said comes back with the next request.
 
 const RUNS = runsOf(1_000, 20_000);
 

@@ -7,8 +7,8 @@ import { familyOf } from "../../recalled-thinking.ts";
 type Thought = Extract<Part, { readonly type: "thinking" | "redacted_thinking" }>;
 
 /**
- * A piece of thinking as the item that it came as; `undefined` for one that the provider cannot read: another vendor's
- * model has sealed it, or nobody has. An item without an id is taken where nothing is stored.
+ * A piece of thinking as the item that it came as. `undefined` for one that the provider cannot read, because another
+ * vendor's model has sealed it, or nobody has. An item without an id is taken where nothing is stored.
  */
 export function encodeReasoning(
   part: Thought,

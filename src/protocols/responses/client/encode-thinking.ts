@@ -6,8 +6,8 @@ import type { RelayTarget } from "../../protocol.ts";
 import { effortOf, nearestEffort } from "../../thinking.ts";
 
 /**
- * A wish as `reasoning`: an effort that the model has, and a summary for who wants to see it, as the format shows no
- * thinking by itself. `undefined` where nothing was said, or can be.
+ * A wish as `reasoning`: an effort that the model has, and a summary for a client that wants to see it. The format
+ * shows no thinking by itself. `undefined` where nothing was said, or can be.
  */
 export function encodeThinking(
   wish: ThinkingWish | undefined,

@@ -147,8 +147,9 @@ function writeCall({ name, input, custom }: ToolCallPart, id: string): JsonObjec
 }
 
 /**
- * The id of a call and its output: another one where the provider takes no longer id, no other characters, or has seen it
- * in this conversation, as the ids of some vendors begin anew with each answer.
+ * The id of a call and its output. It is another one where the provider does not take the length or the characters of
+ * the id. It is another one also where the provider has seen the id in this conversation: the ids of some vendors begin
+ * anew with each answer.
  */
 function takeId(id: string, taken: Set<string>): string {
   let own = id;

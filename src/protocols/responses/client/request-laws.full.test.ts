@@ -9,8 +9,8 @@ import type { ChatRequest, Turn } from "../../../core/chat.ts";
 import { readRequest } from "../request.ts";
 import { decodeRequest } from "../server/decode-request.ts";
 
-// What holds for every request that a provider of Responses is sent: the format's own reader takes it, all that was said is
-// in it once and in order, and what stands before a turn more stays as it was.
+// What holds for every request that a provider of Responses is sent: The format's own reader takes it. All that was
+// said is in it once and in order. What stands before a turn more stays as it was.
 
 const RUNS = runsOf(800, 20_000);
 
@@ -38,8 +38,8 @@ const plainRequest = anyRequest.map(({ responseFormat: _format, ...rest }): Chat
 });
 
 /**
- * What is sealed in an answer, up to its last text or call: the provider refuses what led to nothing, and what it did not
- * seal itself, which has letters of another base64.
+ * What is sealed in an answer, up to its last text or call. The provider refuses what led to nothing. It also refuses
+ * what it did not seal itself, which has letters of another base64.
  */
 function sealedThatLed({ parts }: Turn): string[] {
   const last = parts.findLastIndex(

@@ -25,9 +25,9 @@ const NO_RESULT: Part = { type: "text", text: "No result was given for this call
 const READ_BEFORE: ReadonlySet<unknown> = new Set(["additional_tools", "configuration_update"]);
 
 /**
- * Items as turns, in their order: all that an assistant says and calls until somebody else speaks is one turn, and the
- * results of its calls are the next, whatever stands between. Throws a 400 that names the item for what cannot be said in
- * any other format.
+ * Items as turns, in their order. All that an assistant says and calls until somebody else speaks is one turn. The
+ * results of its calls are the next, whatever stands between. Throws a 400 that names the item for what cannot be said
+ * in any other format.
  */
 export function decodeItems(items: readonly JsonObject[], reading: ItemReading): Turn[] {
   const decoder = new ItemDecoder(items, reading);

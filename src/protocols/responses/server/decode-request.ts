@@ -21,8 +21,8 @@ import { leaveRest } from "./leave-rest.ts";
 import { readTools, type ToolList } from "./tool-table.ts";
 
 /**
- * A checked request in no format. What only helps and has no place elsewhere is left out with a warning; throws a 400
- * that names the field for what would change the answer.
+ * A checked request in no format. The decoder leaves out with a warning what only helps and has no place elsewhere.
+ * Throws a 400 that names the field for what would change the answer.
  */
 export function decodeRequest({
   body: sent,

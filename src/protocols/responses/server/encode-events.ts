@@ -24,8 +24,8 @@ export function brokenOff(): GatewayError {
 }
 
 /**
- * Writes an answer's events in the grammar that clients of the format fold: created and in_progress, items one after
- * another, one terminal event; numbers without a gap.
+ * Writes an answer's events in the grammar that clients of the format fold. First come created and in_progress, then
+ * items one after another, then one terminal event. Numbers have no gap.
  */
 export function openEncoder(context: AnswerContext): EventEncoder {
   return new Events(context);

@@ -53,8 +53,8 @@ const ID_OF: Readonly<Record<BuiltInCall, IdPrefix>> = {
 };
 
 /**
- * Turns what a running answer says into items, one open at a time. An item is closed by what comes next, so that the last
- * one can say that it was cut short; items that come whole wait till then too.
+ * Turns what a running answer says into items, one open at a time. What comes next closes an item, so that the last one
+ * can say that it was cut short. Items that come whole wait till then too.
  */
 export function openItemWriter(context: AnswerContext, sink: ItemSink): ItemWriter {
   return new Items(context, sink);

@@ -10,8 +10,8 @@ const PAIRS_CALLS: ReadonlySet<string> = new Set(["openai", "deepseek", "alibaba
 const WANTS_JSON_NAMED: ReadonlySet<string> = new Set(["openai", "deepseek", "alibaba"]);
 
 /**
- * Refuses what the vendors' servers refuse of chat completions and the gateway lets up to them, in OpenAI's words; and
- * signatures that are not the sandbox's or were changed. Sources: recorded errors and
+ * Refuses what the vendors' servers refuse of chat completions and the gateway lets up to them, in OpenAI's words. Also
+ * refuses signatures that are not the sandbox's or were changed. Sources: recorded errors and
  * https://platform.openai.com/docs/api-reference/chat.
  */
 export function checkChat(body: JsonObject, context: AskContext): void {

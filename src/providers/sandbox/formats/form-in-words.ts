@@ -9,8 +9,8 @@ const MOST_OBJECTS = 20;
 const DEEPEST = 40;
 
 /**
- * The form that an answer shall have: a schema, any JSON, or what is asked for in words by `texts`, nearest first, unless
- * there are tools.
+ * The form that an answer shall have. It is a schema, any JSON, or, unless there are tools, what `texts` ask for in
+ * words, nearest first.
  */
 export function formOf(
   texts: readonly string[],
@@ -22,8 +22,8 @@ export function formOf(
 }
 
 /**
- * The form of an answer that shall be any JSON: the schema that stands in `texts`, nearest first, or the shape of an
- * example there; `{}` where there is neither.
+ * The form of an answer that shall be any JSON. It is the schema that stands in `texts`, nearest first, or the shape of
+ * an example there. It is `{}` where there is neither.
  */
 export function formOfJson(texts: readonly string[]): JsonObject {
   const said = texts.flatMap(objectsIn);

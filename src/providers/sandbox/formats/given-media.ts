@@ -18,7 +18,7 @@ export function base64In(url: string): string | undefined {
 }
 
 /**
- * Whether a vendor's server could follow a link: it leads to a host of the public Internet, as far as can be said
+ * Whether a vendor's server could follow a link. The link leads to a host of the public Internet, as far as can be said
  * without asking for the addresses of its name. Addresses of other kinds (`gs:`, names of files) are the vendor's own.
  */
 export function canBeFollowed(link: string): boolean {

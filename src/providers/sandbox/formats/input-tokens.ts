@@ -28,8 +28,8 @@ const UNREAD = fieldNames(`signature thoughtSignature thought_signature encrypte
   type role id tool_use_id tool_call_id mimeType media_type detail`);
 
 /**
- * Input tokens of a request, about as a tokenizer would count them: its turns, and its tools and forms (`schemas`) as
- * they stand in the request. An image counts no more than the model has any count for.
+ * Input tokens of a request, about as a tokenizer would count them. It counts the request's turns, and its tools and
+ * forms (`schemas`) as they stand in the request. An image counts no more than the model has any count for.
  */
 export function inputTokensOf(model: Model, turns: readonly unknown[], schemas: readonly unknown[]): number {
   const { imageTokens, mediaTokenCeiling } = model;

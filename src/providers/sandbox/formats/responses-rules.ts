@@ -7,8 +7,9 @@ import { base64In, canBeFollowed, isBase64 } from "./given-media.ts";
 const LEAST_OUTPUT = 16;
 
 /**
- * Refuses what OpenAI's servers refuse of Responses and the gateway lets up to them, in their words; and reasoning that is
- * not the sandbox's or was changed. Sources: recorded errors and https://platform.openai.com/docs/api-reference/responses.
+ * Refuses what OpenAI's servers refuse of Responses and the gateway lets up to them, in their words. Also refuses
+ * reasoning that is not the sandbox's or was changed. Sources: recorded errors and
+ * https://platform.openai.com/docs/api-reference/responses.
  */
 export function checkResponses(body: JsonObject, items: readonly JsonObject[], context: AskContext): void {
   refuseFirst(faultsOf(body, items, context));

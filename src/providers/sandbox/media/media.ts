@@ -35,7 +35,8 @@ export interface SandboxMediaParts {
 
 /**
  * The sandbox's maker of images and videos: within this process, on a thread that is there while it has work. A job's
- * name says all that is to be known of it, so it outlives the process: when it is done and what chance is seeded with.
+ * name says all that is to be known of it: when it is done and what chance is seeded with. So the job outlives the
+ * process.
  */
 export function createSandboxMedia({ clock, studio, modelOf }: SandboxMediaParts): MediaProvider {
   return {

@@ -6,8 +6,8 @@ import { writeMp4 } from "./mp4.ts";
 export const VIDEO_FPS = 12;
 
 /**
- * Where the sample of a size is, made by `npm run sandbox:videos`: the decoder's configuration and the frames as MP4 has
- * them, each behind its length in four bytes.
+ * Where the sample of a size is, made by `npm run sandbox:videos`. The sample is the decoder's configuration and the
+ * frames as MP4 has them, each behind its length in four bytes.
  */
 export function videoSampleUrl({ width, height }: PixelSize): URL {
   return new URL(`./videos/${width}x${height}.avc`, import.meta.url);

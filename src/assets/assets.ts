@@ -5,8 +5,8 @@ import type { ResultFile } from "../core/task.ts";
 export interface Assets {
   /**
    * Stores a file of the wanted kind, durable when it resolves. It checks, hashes and writes the pieces as they come,
-   * and never holds the whole. By the content it refuses all but a whole image (PNG, JPEG, WebP) or video (MP4), with a
-   * sentence, as soon as possible. The name is made of the content, so storing a file again overwrites it with itself.
+   * and never holds the whole. It refuses with a sentence all but a whole image (PNG, JPEG, WebP) or video (MP4), as
+   * soon as the content shows it. The name is made of the content, so storing a file again overwrites it with itself.
    * Rejects with its source's error, or with an `overloaded_error` when the store cannot keep it now (the disk is full,
    * the store is away). Nothing of the file is visible then, and the caller can try again. What can be tried again
    * without its source is tried by `insist`; absent: once.

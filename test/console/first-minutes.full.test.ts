@@ -5,7 +5,7 @@ import { openChromium, openPage, signIn } from "./browser.ts";
 import { describeInLooks, named } from "./looks.ts";
 
 // The first minutes of a reader who has started the gateway, and knows no more than what it printed. The reader gets a
-// key with a budget, a call, an answer, an image, and what these cost. Its steps are counted: at ten seconds each,
+// key with a budget, a call, an answer, an image, and what these cost. The test counts the steps. At ten seconds each,
 // which is slow for a press or a line of text, they take less than three minutes. The seconds of the machine are
 // printed; no test depends on them.
 

@@ -18,7 +18,7 @@ import {
 import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import type { Fault, MediaDouble, Stage, WorkScript } from "../upstream/media/media-double.ts";
 
-// Each fault of a provider of images and videos (U1 to U57), over real sockets, on time that runs fast. Checked are
+// Each fault of a provider of images and videos (U1 to U57), over real sockets, on time that runs fast. The tests check
 // what becomes of a task, what its client is told and charged, and how often its provider took it.
 
 let double: MediaDouble;

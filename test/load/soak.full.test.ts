@@ -14,7 +14,8 @@ import { startOutages } from "./soak-outages.ts";
 import { coursesOf, courseTable, startSampling } from "./soak-samples.ts";
 
 // Everything at once for a while. A tenth of the clients leave, a fiftieth of the calls fail, and a provider goes away
-// and comes back. An hour: SWITCHYARD_TEST_SOAK_MINUTES=60 npm test -- test/load/soak.full.test.ts
+// and comes back. An hour:
+// SWITCHYARD_TEST_SOAK_MINUTES=60 npm test -- test/load/soak.full.test.ts
 
 const MINUTES = Number(process.env.SWITCHYARD_TEST_SOAK_MINUTES ?? (LONG ? "10" : "0.5"));
 const SOAK_MS = MINUTES * 60_000;

@@ -1,6 +1,6 @@
-// The bare proxy that the gateway is compared with: what a proxy on this runtime cannot do without, and nothing else.
-// A process of its own: `bare-proxy.ts <the URL to call> [tap]` prints {"url"} when it listens. As a tap it reads each
-// chunk of a stream and looks at nothing, which is the least that a gateway does that has to look at each chunk.
+// The bare proxy that the gateway is compared with: what a proxy on this runtime cannot do without, and nothing else. A
+// process of its own: `bare-proxy.ts <the URL to call> [tap]` prints {"url"} when it listens. As a tap it reads each
+// chunk of a stream and looks at nothing. A gateway that has to look at each chunk does at least that.
 
 const [upstream = "", kind] = process.argv.slice(2);
 

@@ -43,7 +43,10 @@ const POLL_MS = 50;
 const SETTLE_MS = 5_000;
 const SHOWN_BYTES = 4_000;
 
-/** Starts the gateway on the home in its folder, empty where there is none, waits until it takes work, and makes the account and the key. */
+/**
+ * Starts the gateway on the home in its folder, empty where there is none, and waits until it takes work. Then makes
+ * the account and the key.
+ */
 export async function startGateway(form: GatewayForm): Promise<Gateway> {
   const home = form.home ?? join(form.folder, "home");
   const log = join(form.folder, "gateway.log");

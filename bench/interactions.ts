@@ -90,9 +90,9 @@ async function timed(page: Page, { name, before, act, shown }: Interaction): Pro
 }
 
 /**
- * Runs in the page. An interaction begins with the time stamp of its first event; it ends with the first task after the
- * frame in which the browser has drawn the change that brings what is to be shown. A chart draws from
- * `clearRect` to its last call of the canvas.
+ * Runs in the page. An interaction begins with the time stamp of its first event. It ends with the first task after a
+ * frame: in it the browser has drawn the change that brings what is to be shown. A chart draws from `clearRect` to its
+ * last call of the canvas.
  */
 const WATCH = `(() => {
   const bench = (globalThis.bench = { taken: undefined, draws: [] });

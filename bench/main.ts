@@ -1,4 +1,4 @@
-// `npm run bench`: what a request costs in our process beside proxies that do nothing, what an image costs and does to
+// `npm run bench`: what a request costs in our process beside proxies that do nothing. What an image costs and does to
 // chat beside it, and what a hold and its settlement cost in the books. docs/benchmarks.md has the arguments.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { overviewReads, type ScreenRead, taskReads } from "./screens.ts";
 
-// Consoles in a process of their own, until they are ended: each has the overview of a day and the list of tasks open,
-// signs in as a browser does, and reads as often as the console does, from a moment of its own on.
+// Consoles in a process of their own, until they are ended. Each signs in as a browser does, and has the overview of a
+// day and the list of tasks open. Each reads as often as the console does, from a moment of its own on.
 
 const { values } = parseArgs({
   options: {

@@ -30,7 +30,10 @@ const COLD_RUNS = 5;
 const GOAL_MS = 100;
 const GOAL_STRETCH_MS = 5;
 
-/** Makes every read of the screens, one at a time, over and over: warm, and each as the first after a cold start of the disk. */
+/**
+ * Makes every read of the screens, one at a time, over and over. Each is made warm, and as the first after a cold start
+ * of the disk.
+ */
 export async function measureReads(
   form: ReadsForm,
   report: (line: string) => void,

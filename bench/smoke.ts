@@ -35,9 +35,9 @@ export interface SmokePace {
 }
 
 /**
- * Makes the cheapest image that a provider makes, or video where it makes no images, through its adapter and with the
- * key of the environment, and says what was seen. Nothing is started, kept or billed here. Gives the exit code: 0 when
- * it was made, 1 when it was not, 2 when nothing was sent.
+ * Makes the cheapest image that a provider makes, or video where it makes no images, and says what was seen. The call
+ * goes through its adapter, with the key of the environment. Nothing is started, kept or billed here. Gives the exit
+ * code: 0 when it was made, 1 when it was not, 2 when nothing was sent.
  */
 export async function smoke(
   id: string | undefined,

@@ -1,7 +1,7 @@
 import { dlopen, ptr } from "bun:ffi";
 
-// Loaded into a gateway before its own code (`--preload`): tells the longest that its main thread was at work without a
-// turn of the event loop for anybody else, in CPU time of that thread. It asks for a turn all the time, so the figure is
+// Loaded into a gateway before its own code (`--preload`). It tells the longest that its main thread worked without a
+// turn of the event loop for other work, in CPU time of that thread. It asks for a turn all the time, so the figure is
 // of a process that never sleeps.
 
 const CLOCK_THREAD_CPUTIME_ID = 3;

@@ -56,8 +56,8 @@ const REQUESTS = 100_000_000;
 const WAIT_MS = 10_000;
 
 /**
- * Measures tasks in one gateway on SQLite and a folder, with a vendor that has every image ready: by rounds in turns,
- * beside plain chat in the same process. `report` is told how far it has come.
+ * Measures tasks in one gateway on SQLite and a folder, with a vendor that has every image ready. It does so by rounds
+ * in turns, beside plain chat in the same process. `report` is told how far it has come.
  */
 export async function measureTasks(
   form: StageForm,

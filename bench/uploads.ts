@@ -1,5 +1,5 @@
-// `uploads.ts <url> <bytes> <key> …`: sends as many large chat requests at once as there are keys, and prints as JSON what
-// each was answered with, and when the head of the answer came.
+// `uploads.ts <url> <bytes> <key> …` sends as many large chat requests at once as there are keys. It prints as JSON
+// what each was answered with, and when the head of the answer came.
 import { parseArgs } from "node:util";
 
 const { positionals } = parseArgs({ allowPositionals: true });

@@ -13,7 +13,7 @@ const ECHO_MS = 400;
 const PARENT_POLL_MS = 250;
 
 /**
- * Runs a program in the root folder on our own input and output, passes signals on to it, and returns its exit code
+ * Runs a program in the root folder on our own input and output, and passes signals on to it. Returns its exit code
  * (128 + n when signal n ended it).
  * @param {string} program
  * @param {readonly string[]} args

@@ -30,8 +30,9 @@ const CONFIGURATION = [
 const FOR_TESTS = /^SWITCHYARD_(TEST_.*|RECORDINGS|REQUIRE_ALL)$/;
 
 /**
- * The name of a file says which suite runs it: `*.full.test.ts` are of the full suite alone, `*.engines.test.ts` of
- * both (they keep their books in SQLite in the quick one, in PostgreSQL in the full one), all others of the quick one.
+ * The name of a file says which suite runs it. `*.full.test.ts` are of the full suite alone, `*.engines.test.ts` of
+ * both, all others of the quick one. Files of both keep their books in SQLite in the quick suite, in PostgreSQL in the
+ * full one.
  * @typedef {"quick" | "full" | "all"} Suite
  */
 
@@ -101,8 +102,8 @@ export function runnerArguments(args, { isTerminal }) {
 
 /**
  * Counts the tests of a JUnit file as `bun test` writes it. Such a file leaves out what failed outside of tests (a file
- * that does not load), which the output tells; and there is none after a crash of the whole run: then at least one
- * failure is counted.
+ * that does not load), which the output tells. There is none after a crash of the whole run: then at least one failure
+ * is counted.
  * @param {object} ended
  * @param {string | undefined} ended.junit the file's text, if there is one
  * @param {number} ended.exitCode of the process that ran the tests

@@ -1,5 +1,5 @@
-// `npm test [-- --full | --long] [arguments of bun test]`: runs the quick tests, the full suite's, or all with large
-// counts; names the skipped ones, tells of the failed ones once more, and ends with the counts.
+// `npm test [-- --full | --long] [arguments of bun test]` runs the quick tests, the full suite's, or all with large
+// counts. It names the skipped ones, tells of the failed ones once more, and ends with the counts.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -25,8 +25,8 @@ export function checkCredential(name: string, text: string): void {
 }
 
 /**
- * Throws one sentence, without the text, when it is no address of a server, or has a password, a query or a fragment in
- * it: paths are put behind it.
+ * Throws one sentence, without the text, when it is no address of a server, or has a password, a query or a fragment.
+ * Paths are put behind it.
  */
 export function checkAddress(name: string, text: string): void {
   const url = /^https?:\/\//.test(text) && !/\s/.test(text) ? URL.parse(text) : null;

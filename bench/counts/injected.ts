@@ -1,5 +1,5 @@
-// Loaded before the gateway in a process whose work is counted, and in each of its threads: counts what the process
-// does by wrapping what it does it with, in a file that all threads and the counting process map.
+// Loaded before the gateway in a process whose work is counted, and in each of its threads. It wraps what the process
+// works with, and counts its work in a file that all threads and the counting process map.
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
 import { type Counter, COUNTERS } from "./names.ts";

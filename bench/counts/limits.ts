@@ -8,11 +8,11 @@ export interface Limit {
 }
 
 /**
- * What each came to when it was last lowered, and a little more for what the gateway does by itself, as its timers.
- * At 64 at once batches gather by chance, and fewer on a slow
- * machine: those limits are far above what they came to, and far below one for each request. What comes into the tables
- * gathers by time: on a slow machine each request goes there alone, which is a message and its answer. So do the looks of
- * the roll-ups, once a second: a slow machine has fewer requests for each of them.
+ * What each came to when it was last lowered, and a little more for what the gateway does by itself, as its timers. At
+ * 64 at once batches gather by chance, and fewer on a slow machine. Those limits are far above what they came to, and
+ * far below one for each request. What comes into the tables gathers by time: on a slow machine each request goes there
+ * alone, which is a message and its answer. So do the looks of the roll-ups, once a second: a slow machine has fewer
+ * requests for each of them.
  */
 export const LIMITS: readonly Limit[] = [
   { scene: "chat plain", atOnce: 1, most: { syncs: 1.05, statements: 9.5, messages: 2.1 } },

@@ -68,8 +68,8 @@ export function ownRequests(format: ListedProtocolId, modelId: string, stream: b
 }
 
 /**
- * The last requests of a session, each with one more call than the one before, the last one of the size; or one request
- * of a session of which nothing was sent before.
+ * The last requests of a session, each with one more call than the one before, the last one of the size. With `isNew`,
+ * one request of a session of which nothing was sent before.
  */
 export function sessionRequests(
   format: ListedProtocolId,

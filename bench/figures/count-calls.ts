@@ -4,8 +4,8 @@ import { FORMATS } from "../formats.ts";
 import { median } from "../percentile.ts";
 import { type Counted, KINDS } from "./count-names.ts";
 
-// Runs in a copy of the source that has counters. Prints as JSON what one request of each kind comes to: chat
-// completions relayed in the process to an upstream of its own, plain and streamed.
+// Runs in a copy of the source that has counters. Prints as JSON what one request of each kind comes to. The requests
+// are chat completions relayed in the process to an upstream of its own, plain and streamed.
 
 const WARM_REQUESTS = 200;
 const COUNTED_REQUESTS = 21;

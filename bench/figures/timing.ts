@@ -15,9 +15,9 @@ export interface TimingPlan {
 }
 
 /**
- * µs of CPU for each piece of work once, compiled: user and system time of the whole process, with the threads of the
- * collector and the compiler. In each round all take their turn, so that changes of the machine meet all; the figure is
- * the lower quartile of its rounds.
+ * µs of CPU for each piece of work once, compiled. It is user and system time of the whole process, with the threads of
+ * the collector and the compiler. In each round all take their turn, so that changes of the machine meet all; the
+ * figure is the lower quartile of its rounds.
  */
 export function cpuMicros(works: readonly Work[], plan: TimingPlan): number[] {
   const counts = works.map((work) => warmUp(work, plan));

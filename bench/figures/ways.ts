@@ -37,8 +37,9 @@ export const WAYS: readonly Way[] = [
 ];
 
 /**
- * All that `gateway/language` has the protocols do from the body's bytes to the bytes for upstream, in its order:
- * decode, parse, check, size the demand, write the body. Returns those bytes; throws the refusal of the request.
+ * Does all that `gateway/language` has the protocols do from the body's bytes to the bytes for upstream. It keeps that
+ * order: decode, parse, check, size the demand, write the body. Returns the bytes for upstream; throws the refusal of
+ * the request.
  */
 export function createRequestReader(way: Way): (request: Incoming) => Uint8Array {
   const { protocol, target } = destinationOf(way);

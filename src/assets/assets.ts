@@ -5,11 +5,11 @@ import type { ResultFile } from "../core/task.ts";
 export interface Assets {
   /**
    * Stores a file of the wanted kind, durable when it resolves. It checks, hashes and writes the pieces as they come,
-   * and never holds the whole. By the content it refuses, with a sentence and as soon as that is clear, all but a whole
-   * image (PNG, JPEG, WebP) or video (MP4). The name is made of the content, so storing a file again overwrites it with
-   * itself. Rejects with its source's error, or with an `overloaded_error` when it cannot be kept now (the disk is
-   * full, the store is away): nothing of it is visible then, and it can be tried again. What can be tried again without
-   * its source is tried by `insist`; absent: once.
+   * and never holds the whole. It refuses with a sentence all but a whole image (PNG, JPEG, WebP) or video (MP4), as
+   * soon as the content shows it. The name is made of the content, so storing a file again overwrites it with itself.
+   * Rejects with its source's error, or with an `overloaded_error` when the store cannot keep it now (the disk is full,
+   * the store is away). Nothing of the file is visible then, and the caller can try again. What can be tried again
+   * without its source is tried by `insist`; absent: once.
    */
   store(
     taskId: string,
@@ -28,8 +28,8 @@ export interface Assets {
   remove(taskId: string): Promise<void>;
   /**
    * Removes files older than an hour that no task will name: `isNamed` tells whether the file's task names it or is
-   * still running and may name it. Each call looks at a bounded number of files, goes on where the last one stopped,
-   * and resolves with the number of files that it removed.
+   * still running and may name it. Each call looks at a bounded number of files and goes on where the last one stopped.
+   * It resolves with the number of files that it removed.
    */
   sweep(isNamed: (taskId: string, name: string) => Promise<boolean>): Promise<number>;
 }

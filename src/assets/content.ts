@@ -19,8 +19,8 @@ export const MEDIA_TYPES = {
 export type Extension = keyof typeof MEDIA_TYPES;
 
 /**
- * The most bytes of one stored file. The largest images that models make are 4096 x 4096 (as PNG at most 48 MiB), the
- * largest videos 15 s in 1080p (below 100 MB at any usual rate).
+ * The most bytes of one stored file. The largest images that models make are 4096 x 4096 (as PNG at most 48 MiB). The
+ * largest videos are 15 s in 1080p (below 100 MB at any usual rate).
  */
 export const MAX_FILE_BYTES = { image: 50 * 1024 * 1024, video: 256 * 1024 * 1024 } as const;
 

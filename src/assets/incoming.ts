@@ -18,9 +18,9 @@ export interface Incoming {
 }
 
 /**
- * Writes a file to `path`, where there must be none, and tells what it is: checked, hashed and counted as it comes,
- * never held as a whole. Stops as soon as the file is not wanted. Rejects with its source's error, or with an
- * `overloaded_error` when the disk does not take it. Unless it resolves with a file, the caller removes what it has
+ * Writes a file to `path`, where there must be none, and tells what it is. It checks, hashes and counts the file as it
+ * comes, and never holds the whole. Stops as soon as the file is not wanted. Rejects with its source's error, or with
+ * an `overloaded_error` when the disk does not take it. Unless it resolves with a file, the caller removes what it has
  * written.
  */
 export async function takeIn(

@@ -1,8 +1,8 @@
 import { type ByteReader, nameAt, type Steps, viewOf } from "./byte-reader.ts";
 
 /**
- * Whether an MP4 file is whole (ISO/IEC 14496-12): boxes that fill it to the last byte, among them a movie with a
- * video track, and its data, in any order.
+ * Whether an MP4 file is whole (ISO/IEC 14496-12). Boxes must fill it to the last byte, among them a movie with a video
+ * track, and its data, in any order.
  */
 export function* isWholeVideo(file: ByteReader): Steps<boolean> {
   const found = { data: false, video: false };

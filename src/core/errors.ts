@@ -91,8 +91,8 @@ export class GatewayError extends Error {
 }
 
 /**
- * What a caller wrote, as a message has it, 100 characters at the most: in quotes, by which the log knows it and leaves it
- * out.
+ * What a caller wrote, as a message has it: at most 100 characters, in quotes. By the quotes the log knows it and
+ * leaves it out.
  */
 export function quoted(text: string): string {
   return JSON.stringify(text.slice(0, 100));

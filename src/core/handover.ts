@@ -1,6 +1,6 @@
 /**
  * A value that is taken once. An async function keeps its parameters until it ends, so a request of 30 MB would stay in
- * memory for as long as its answer takes; a handover lets go of it.
+ * memory while its answer takes. A handover lets go of it.
  */
 export interface Handover<Value> {
   /** The value; throws the second time. */

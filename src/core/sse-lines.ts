@@ -8,12 +8,12 @@ export interface SseVisitor {
   comment(bytes: Uint8Array, start: number, end: number): void;
   /**
    * A blank line after at least one `data` line. `[start, end)` is the whole event with its blank line, in the bytes of
-   * its last `data` line; `start` is -1 where it does not stand there whole, or has a comment in it.
+   * its last `data` line. Where the event does not stand there whole, or has a comment in it, `start` is -1.
    */
   dispatch(start: number, end: number): void;
   /**
-   * Asked at the start of a line where no event has begun: takes whole events that it knows, and returns the offset
-   * after them; `from` where there are none.
+   * Called at the start of a line where no event has begun. It takes whole events that it knows, and returns the offset
+   * after them, or `from` where there are none.
    */
   take?(bytes: Uint8Array, from: number): number;
 }

@@ -55,7 +55,7 @@ export function openUnhurried(url: string): Database {
 /**
  * The pool replaces a broken connection, and the next read finds out how the server is. The pool handles errors of idle
  * connections. A connection in use may break too while it waits for nothing, just before a read or just after the
- * answer, and an error without a handler ends the process.
+ * answer. An error without a handler ends the process.
  */
 function readsOf<Held = Tables>(pool: pg.Pool): Kysely<Held> {
   pool.on("error", () => undefined);
@@ -80,9 +80,9 @@ export function postgresCompiler(): Database {
 }
 
 /**
- * Planner settings of the writer. Its statements look up a few rows by their keys, and their plans are kept: a plan
- * from when the tables were empty or not yet analysed would read whole tables at each batch. And compiling a plan takes
- * longer than any of the statements runs.
+ * Planner settings of the writer. Its statements look up a few rows by their keys, and the server keeps their plans. A
+ * plan from when the tables were empty or not yet analysed would read whole tables at each batch. And compiling a plan
+ * takes longer than any of the statements runs.
  */
 const NOT_FOR_THE_WRITER = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"];
 

@@ -22,7 +22,7 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Opens the database for figures that can be made again from the books: a power failure may take the last of them, in
+ * Opens the database for figures that can be made again from the books. A power failure may take the last of them, in
  * the order of writing. The writer waits for each of their commits, which must therefore be short.
  */
 export function openForFigures(path: string): SqliteDatabase {

@@ -21,7 +21,7 @@ export interface NewAnswer {
 }
 
 /**
- * Answers of Responses, and what was asked with them, so that later requests of the same account can name them: at every
+ * Answers of Responses, and what was asked with them. Later requests of the same account can name them at every
  * process, from the moment that `keep` has resolved. Sealed where they are stored.
  */
 export interface KeptResponses {
@@ -120,8 +120,9 @@ export function createKeptResponses({ store, cipher, clock, log, settings }: Kep
 const MOST_COUNTED = 10_000;
 
 /**
- * Called with the bytes that were kept of an account: its oldest answers go before it has more than `mostBytes`, an eighth
- * at a time, as counting costs a read of its rows. Several processes may each let it have that eighth more.
+ * Called with the bytes that were kept of an account. Its oldest answers go before it has more than `mostBytes`. They
+ * go an eighth at a time, as counting costs a read of its rows. Several processes may each let it have that eighth
+ * more.
  */
 function createTrimming(
   store: KeptStore,

@@ -69,8 +69,8 @@ interface Remembered {
 }
 
 /**
- * Keys over a store. They are remembered by the full hash of the full key, in memory by one without the pepper, which
- * costs half as much; or by their id, which is no hash.
+ * Keys over a store. They are remembered by the full hash of the full key, or by their id, which is no hash. The hash
+ * in memory is without the pepper, which costs half as much.
  */
 export function createKeys({ find, pepper, clock, random }: KeysParts): Keys {
   const hashOf = createKeyedHash(pepper);

@@ -67,9 +67,9 @@ export interface Void extends HoldEnd {
 }
 
 /**
- * Outcomes of holds that ended before their request could settle: the process died, the hold expired, the charge could
- * not be written and the client got an error, or a task failed that a provider may have worked on for nothing. The
- * expected cost is booked as the operator's loss, until a late settlement tells it exactly.
+ * Outcomes of holds that ended before their request could settle. The process died, or the hold expired. The charge
+ * could not be written, and the client got an error. Or a task failed that a provider may have worked on for nothing.
+ * The expected cost is booked as the operator's loss, until a late settlement tells it exactly.
  */
 export const ABANDONED = ["process_died", "expired", "unwritten", "unfinished_upstream"] as const;
 export type Abandonment = (typeof ABANDONED)[number];

@@ -10,8 +10,8 @@ export interface Ends {
   /** Ends a hold. Rejects when the store does not take it now; it is then retried until it does. */
   end<C extends Settle | Void>(command: C): Promise<AnswerTo<C>>;
   /**
-   * Charges a client that gets its answer only once the charge is written. Rejects when the store does not take it now:
-   * the client then gets an error, the hold is voided as soon as the store can, and the usage is booked as lost. The
+   * Charges a client that gets its answer only once the charge is written. Rejects when the store does not take it now.
+   * The client then gets an error, the store voids the hold as soon as it can, and the usage is booked as lost. The
    * charge stands only where the store had taken it already and its answer was lost.
    */
   charge(command: Settle): Promise<AnswerTo<Settle>>;

@@ -3,8 +3,8 @@ import type { Engine } from "../db/engine.ts";
 import { namedJsonList, type Rows, typedList } from "./rows.ts";
 
 /**
- * SQL of rows that are given as one value, JSON of a list, since there may be more of them than a statement takes values:
- * a table `t` with the members of `rows`. Members that are not given are null.
+ * SQL of a table `t` with the members of `rows`. The rows are given as one value, JSON of a list, since they may be
+ * more than a statement takes values. Members that are not given are null.
  */
 export function givenRows(engine: Engine, rows: Rows, given: string): RawBuilder<unknown> {
   return engine === "postgres"

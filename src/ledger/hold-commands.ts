@@ -25,8 +25,8 @@ export interface HoldCredit {
 }
 
 /**
- * An output bound that the ledger chooses: at most `maxTokens`, at most what half of the spendable credit pays, at
- * least `floorTokens` (or the hold is refused).
+ * An output bound that the ledger chooses. It is at most `maxTokens` and at most what half of the spendable credit
+ * pays. Below `floorTokens` the hold is refused.
  */
 export interface ElasticOutput {
   readonly tokenPrice: MicroCredits;

@@ -22,7 +22,7 @@ export interface Intents {
 const LEAST_BYTES = 1024 * 1024;
 
 /**
- * The notes that an earlier run left in `file`, where they belong to the journal of that id: others are of another copy
+ * The notes that an earlier run left in `file`, where they belong to the journal of that id. Others are of another copy
  * of the books. A line that was cut off tells of a hold that was never made.
  */
 export function readIntents(file: string, journal: string): readonly Intent[] {

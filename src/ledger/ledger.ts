@@ -192,7 +192,7 @@ function createCommands({
 
 /**
  * Ids of one run's holds: 128 random bits and a number that counts up. Rows that are made together then lie together in
- * the store, which halves what a hold and its settlement cost; random ids would touch a page each.
+ * the store, which halves what a hold and its settlement cost. Random ids would touch a page each.
  */
 function holdSeries(random: Random): () => string {
   const series = newId("hold", random);

@@ -26,8 +26,8 @@ export interface OpenHolds {
   /** Compares memory with the tables; returns the ids of accounts and keys that differ. */
   compare(): Promise<readonly string[]>;
   /**
-   * Compares the journal with memory and with the tables, where charges go to a journal first: what is wrong, as
-   * sentences and ids of accounts and keys.
+   * Compares the journal with memory and with the tables, where charges go to a journal first. Resolves with what is
+   * wrong, as sentences and ids of accounts and keys.
    */
   compareJournal?(): Promise<readonly string[]>;
 }

@@ -251,9 +251,8 @@ function changedLimits({ requestsPerMinute, tokensPerMinute, concurrency }: Part
 }
 
 /**
- * All marks as one value, since there may be more than a statement takes values. A mark moves forward only: of two
- * audits at the same time the later to finish may have the earlier snapshot, and does not know the keys that were used
- * since.
+ * All marks as one value, since there may be more than a statement takes values. A mark moves forward only. Of two
+ * audits at the same time the later to finish may have the earlier snapshot, which does not know the keys used since.
  */
 function markAudited(engine: Engine, { marks }: MarkAudited): RawBuilder<unknown> {
   const rows = jsonOfAmounts(marks);

@@ -46,8 +46,8 @@ export interface SweeperParts {
 const MAX_HOLDS = 1_000;
 
 /**
- * A sweeper over the store. In an embedded store every earlier run of the process is dead; in a shared one, a process
- * is dead whose lease has run out by the store's clock.
+ * A sweeper over the store. In an embedded store every earlier run of the process is dead. In a shared store a process
+ * is dead when its lease has run out by the store's clock.
  */
 export function createSweeper(parts: SweeperParts): Sweeper {
   const { writer, clock, log, bootId, leaseMs } = parts;

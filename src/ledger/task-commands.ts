@@ -61,9 +61,9 @@ export interface ProviderPlace {
 
 /**
  * Takes a task for this process: a pending one, or a running one whose owner has not renewed its lease by the store's
- * clock, or has any owner but this process where `alone`; a running one where it is, at no other provider. Not once the
- * deadline has come. The task's progress (its job, its attempts) must be read after the claim: until then the owner
- * before may have gone on.
+ * clock. Where `alone`, it also takes a running one of any owner but this process. It takes a running one where it is,
+ * at no other provider, and none once the deadline has come. The task's progress (its job, its attempts) must be read
+ * after the claim: until then the owner before may have gone on.
  */
 export interface ClaimTask extends OfTask, ProviderPlace {
   readonly kind: "claim";
@@ -171,8 +171,8 @@ export interface TaskAnswers {
   claim:
     | { readonly ok: true; readonly epoch: number }
     /**
-     * `taken`: another process has it, or it has another epoch or provider now; `full`: the provider has as many as it
-     * may; `closed`: it is pending, and its account is closed.
+     * `taken`: another process has it, or it has another epoch or provider now. `full`: the provider has as many as it
+     * may. `closed`: it is pending, and its account is closed.
      */
     | { readonly ok: false; readonly reason: "taken" | "ended" | "deadline" | "full" | "closed" };
   /** `full`: the provider that the task was to go to has as many as it may. */

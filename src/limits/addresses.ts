@@ -45,9 +45,9 @@ export function readProxies(text: string): readonly Range[] {
 }
 
 /**
- * Names the client of a request by the address of its connection and its `X-Forwarded-For`: the last address that no
- * trusted proxy has, since the client may have written anything before it. An entry that is no address counts for the
- * proxy that passed it on.
+ * Names the client of a request by the address of its connection and its `X-Forwarded-For`. It is the last address that
+ * no trusted proxy has, since the client may have written anything before it. An entry that is no address counts for
+ * the proxy that passed it on.
  */
 export function clientOf(connected: string, forwardedFor: string | null, proxies: readonly Range[]): string {
   let client = readHop(connected) ?? [];

@@ -26,8 +26,8 @@ const TAG_BYTES = 16;
 
 /**
  * Seals under a key of its own, derived from the installation's secret: AES-256-GCM with a random nonce. Text must be
- * well-formed Unicode, as JSON text is. `random` must never repeat itself. The runtime's threads encrypt text as large
- * as a request (32 MiB), and its base64 is made in parts, so that other work does not wait.
+ * well-formed Unicode, as JSON text is. `random` must never repeat itself. So that other work does not wait, the
+ * runtime's threads encrypt text as large as a request (32 MiB). For the same reason its base64 is made in parts.
  */
 export function createCipher(secret: string, random: Random = systemRandom): Cipher {
   const { subtle } = crypto;

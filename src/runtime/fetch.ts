@@ -10,8 +10,8 @@ export interface OutboundRequest {
 }
 
 /**
- * A request whose body is read as it is sent. Its `content-length` must be among its headers. Measured on Bun 1.4.5: with
- * it nothing is sent in chunks, and 200 MiB of a file over TLS take 4 MiB of memory (as a `Blob` they take 400).
+ * A request whose body is read as it is sent. Its `content-length` must be among its headers. Measured on Bun 1.4.5:
+ * with it nothing is sent in chunks, and 200 MiB of a file over TLS take 4 MiB of memory. As a `Blob` they take 400.
  */
 export interface StreamedRequest extends Omit<OutboundRequest, "body"> {
   /** Gives the body from its beginning: once more where nothing of it was read. */
@@ -25,8 +25,8 @@ export function fetchOnce(url: string, request: OutboundRequest | StreamedReques
 
 /**
  * Makes the HTTP client start its thread and read the machine's certificates, by a call that fails. Measured on Bun
- * 1.4.5: without a free descriptor at the first call the runtime ends the process, and without one at the first call by
- * TLS it goes on without the certificates, for good.
+ * 1.4.5: the runtime ends the process when it has no free descriptor at the first call. Without one at the first call
+ * by TLS it goes on without the certificates, for good.
  */
 export async function warmHttpClient(): Promise<void> {
   // Only root can listen at port 1, and any answer from there fails the TLS handshake.

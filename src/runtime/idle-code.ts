@@ -14,8 +14,8 @@ const LAST_LINE = "\nVmFlags:";
 const OWN_PAGES = /^Anonymous: +[1-9]/m;
 
 /**
- * Unmaps the pages of the runtime's own machine code and constants. Those that are still in use come back at once from
- * the kernel's cache; the rest, of the parser, the module loader and the compilers, no longer counts as this process's
+ * Unmaps the pages of the runtime's own machine code and constants. Pages that are still in use come back at once from
+ * the kernel's cache. The rest, of the parser, the module loader and the compilers, no longer counts as this process's
  * memory. Takes 3 ms and frees 20 MiB (measured on Bun 1.4.5). Does nothing where the system is not Linux with glibc.
  */
 export function unmapIdleCode(): void {

@@ -19,8 +19,8 @@ export interface PiecewiseBody {
 
 /**
  * The bytes as the body of a request, whose `content-length` must be among its headers. Measured on Bun 1.4.5: the HTTP
- * client takes the first piece when it is connected, TLS included, and no more than 4 MiB that the server does not read.
- * Of any other body it keeps a copy until the answer has ended.
+ * client takes the first piece when it is connected, TLS included. It takes no more than 4 MiB that the server does not
+ * read. Of any other body it keeps a copy until the answer has ended.
  */
 export function inPieces(bytes: Uint8Array, { onTaken, onGone }: PieceWatch): PiecewiseBody {
   let left: Uint8Array | undefined = bytes;

@@ -23,13 +23,14 @@ export interface PinOptions {
 /**
  * The runtime's HTTP client, pinned to addresses: it resolves no name.
  *
- * Measured on Bun 1.4.5, with servers on 127.0.0.1 and ::1 and an authority of our own: `fetch` to a URL whose host is
- * an address, with a `Host` header and `tls.serverName`, sends both as they are (SNI and header), verifies the
- * certificate against `serverName`, over IPv6 too, and through a proxy of the environment, which is told the address
- * alone (`CONNECT <address>:443`). Without `serverName` the certificate is verified against the address. A pooled
- * connection is not shared between server names; we keep none. `rejectUnauthorized: true` holds also where
- * `NODE_TLS_REJECT_UNAUTHORIZED=0` is in the environment. `decompress: false` leaves a body as it came. `lookup` of
- * `node:https` pins as well (it is asked once, for all addresses), but knows nothing of the environment's proxy.
+ * Measured on Bun 1.4.5, with servers on 127.0.0.1 and ::1 and an authority of our own. `fetch` is called with a URL
+ * whose host is an address, a `Host` header and `tls.serverName`. It sends both as they are (SNI and header), and
+ * verifies the certificate against `serverName`. It does so over IPv6 too, and through a proxy of the environment,
+ * which is told the address alone (`CONNECT <address>:443`). Without `serverName` the certificate is verified against
+ * the address. A pooled connection is not shared between server names; we keep none. `rejectUnauthorized: true` holds
+ * also where `NODE_TLS_REJECT_UNAUTHORIZED=0` is in the environment. `decompress: false` leaves a body as it came.
+ * `lookup` of `node:https` pins as well (it is asked once, for all addresses), but knows nothing of the environment's
+ * proxy.
  */
 export function createPinnedFetch({ authorities }: PinOptions = {}): PinnedFetch {
   return ({ url, address, headers, signal }) => {

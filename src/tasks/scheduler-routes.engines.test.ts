@@ -3,7 +3,7 @@ import { describeAtStations } from "../../test/tasks/on-stations.ts";
 import { completed, CREDIT, type ProcessOptions, RELEASED } from "../../test/tasks/station.ts";
 import type { TaskJob } from "./run/job.ts";
 
-// A task that goes from one provider to another: it is there before it is sent there, for every process and after every
+// A task that goes from one provider to another. It is there before it is sent there, for every process and after every
 // death, and as many are there as may be.
 
 const NEVER = new AbortController().signal;

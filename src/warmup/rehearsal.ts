@@ -37,8 +37,8 @@ export interface RehearsalParts {
 }
 
 /**
- * A rehearsal of paid calls: made-up requests in each format, plain and streamed, go through the whole interface to
- * models of each format, in a gateway whose providers are the sandbox, whose books write nothing, and whose log lines go
+ * A rehearsal of paid calls. Made-up requests in each format, plain and streamed, go through the whole interface to
+ * models of each format. The gateway's providers are the sandbox, its books write nothing, and its log lines go
  * nowhere. Each request is charged to nobody. Calling it runs all requests once.
  */
 export async function openRehearsal(parts: RehearsalParts, breathe: Breathe): Promise<Rehearsal> {

@@ -24,7 +24,7 @@ export interface WarmUpParts {
 }
 
 /**
- * Rounds of the rehearsal: the compiler takes a function for a hot one after 100 calls or more, and each round has most
+ * Rounds of the rehearsal. The compiler takes a function for a hot one after 100 calls or more, and each round has most
  * of them several times. With 10 the first requests cost a third more, with 60 no less (measured on Bun 1.4.5).
  */
 const ROUNDS = 20;

@@ -11,9 +11,9 @@ import {
   startScriptedVendors,
 } from "../upstream/scripted-vendors.ts";
 
-// Coding agents from the registry, each in its own format, with a model of each vendor: a file is written, and another
-// edited, by calls of the agent's own tools, through the gateway, and has the bytes that the model gave. The models are
-// doubles that follow a script.
+// Coding agents from the registry, each in its own format, with a model of each vendor, through the gateway. By calls
+// of its own tools an agent writes a file, and edits another. Each file has the bytes that the model gave. The models
+// are doubles that follow a script.
 
 const MODELS = [
   "openai/gpt-5.6-luna",

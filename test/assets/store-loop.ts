@@ -3,8 +3,8 @@ import { systemRandom } from "../../src/core/random.ts";
 import { openDiskAssets } from "../../src/assets/disk.ts";
 import { mp4File } from "./media-files.ts";
 
-// A process that stores videos of one task in a folder until it dies, or until one cannot be stored: then it says why
-// and ends. Arguments: the folder, the task, the bytes of the first video, and how many more each next one has.
+// A process that stores videos of one task in a folder until it dies. When it cannot store one, it says why and ends.
+// Arguments: the folder, the task, the bytes of the first video, and how many more each next one has.
 
 const [folder = "", task = "", bytes = "0", step = "1"] = process.argv.slice(2);
 const assets = await openDiskAssets({

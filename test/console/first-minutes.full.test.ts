@@ -4,9 +4,10 @@ import { greeted, useGatewayProcesses } from "../gateway/processes.ts";
 import { openChromium, openPage, signIn } from "./browser.ts";
 import { describeInLooks, named } from "./looks.ts";
 
-// The first minutes of a reader who has started the gateway, and knows no more than what it printed: a key with a budget, a
-// call, an answer, an image, and what they cost. Its steps are counted: at ten seconds each, which is slow for a press or a
-// line of text, they take less than three minutes. The seconds of the machine are printed; no test depends on them.
+// The first minutes of a reader who has started the gateway, and knows no more than what it printed. The reader gets a
+// key with a budget, a call, an answer, an image, and what these cost. The test counts the steps. At ten seconds each,
+// which is slow for a press or a line of text, they take less than three minutes. The seconds of the machine are
+// printed; no test depends on them.
 
 /** What a reader presses and writes after the sign-in. */
 const STEPS = 13;

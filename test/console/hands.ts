@@ -8,7 +8,9 @@ export function isOnPhone(page: Page): boolean {
   return isPhone(page.viewportSize() ?? { width: 0 });
 }
 
-/** Goes to a place by the rail; on a phone by the bar, or by the sheet for places that the bar has no room for. */
+/**
+ * Goes to a place by the rail. On a phone it goes by the bar, or by the sheet for places that the bar has no room for.
+ */
 export async function openPlace(page: Page, name: string): Promise<void> {
   const rail = page.getByRole("navigation", { name: "Places" });
   const link = rail.getByRole("link", { name });

@@ -38,7 +38,7 @@ const IN_EACH = LONG || SCREENSHOTS !== undefined;
 
 /**
  * A group of tests, each of which asks `next` for its look. With the small counts they take turns in `looks`, by their
- * place in the group; with the large ones, or where pictures are kept, the whole group runs once in each look.
+ * place in the group. With the large ones, or where pictures are kept, the whole group runs once in each look.
  */
 export function describeInLooks(name: string, tests: (next: () => Look) => void, looks = LOOKS): void {
   if (IN_EACH) for (const look of looks) describeInChromium(name, () => tests(() => look));

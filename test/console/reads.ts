@@ -10,8 +10,8 @@ interface Answer {
 const TOGETHER = /\/console\/api\/reads$/;
 
 /**
- * Answers reads of a path that `pattern` fits with a refusal until the returned function is called, whether they are made
- * alone or together with others.
+ * Answers reads of a path that `pattern` fits with a refusal until the returned function is called. It does so whether
+ * they are made alone or together with others.
  */
 export async function refuseReads(
   page: Page,

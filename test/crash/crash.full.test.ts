@@ -5,9 +5,9 @@ import { type RunCount, runLane, type Steps, tableOf } from "./runs.ts";
 import { LONG, SEED } from "../runs.ts";
 import { type Way, WAYS } from "./told.ts";
 
-// The gateway is killed at every step of a request, and at any moment, and started again on the same store; each time
-// the books must be right and must say what clients were told. Records of Idempotency-Key (in K5, K10 and K12) are
-// left out, as there are none yet.
+// The gateway is killed at every step of a request, and at any moment, and started again on the same store. Each time
+// the books must be right and must say what clients were told. Records of Idempotency-Key (in K5, K10 and K12) are left
+// out, as there are none yet.
 
 const counts: RunCount[] = [];
 
@@ -39,7 +39,7 @@ async function runLanes(
 }
 
 /**
- * Every passing of one point, a lane taking those that the others leave. Workloads differ in length: when some in a row
+ * Every passing of one point, a lane taking those that the others leave. Workloads differ in length. When some in a row
  * have not come to their passing, it begins again at the first, under other workloads, until its time is over.
  */
 function* passings(point: KillPoint, lane: number, lanes: number): Steps {

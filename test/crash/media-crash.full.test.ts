@@ -9,9 +9,9 @@ import { LONG } from "../runs.ts";
 import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import { KILLED, urlUnlessKilled } from "./station.ts";
 
-// A gateway that is killed at every step of an image and of a video, and started again: the task comes to its end, its
-// client pays once, and its provider was given it just as often as it must be, which is once but for the one gap that
-// nobody can close (K15 to K25). Mixed work on both engines is in `tasks/`.
+// A gateway that is killed at every step of an image and of a video, and started again (K15 to K25). The task comes to
+// its end, and its client pays once. The provider receives the task exactly once, but for the one gap that cannot be
+// closed. Mixed work on both engines is in `tasks/`.
 
 type Kind = "image" | "video";
 

@@ -5,8 +5,9 @@ import { seededRandom } from "../upstream/cuts.ts";
 import { ADMIN_TOKEN, kill, openStation, urlUnlessKilled } from "./station.ts";
 import { admin, runWorkload, type Workload } from "./workload.ts";
 
-// Kills at no moment in particular, under all kinds of work at once: chats and streams, some of which break or are left,
-// grants, keys, and an operator who reads and audits meanwhile. Every client's answer is held against the books.
+// Kills at no moment in particular, under all kinds of work at once. The work is chats and streams, some of which break
+// or are left, grants, and keys. Meanwhile an operator reads and audits. Every client's answer is held against the
+// books.
 
 const KILLS = { sqlite: LONG ? 81 : 6, postgres: LONG ? 81 : 2 } as const;
 

@@ -172,8 +172,8 @@ async function verify(place: TestPlace, target: Target, told: Told[]): Promise<s
 }
 
 /**
- * Waits until nothing is held, in tables or in memory, and the dead processes are forgotten: then all that they had open
- * has ended, also what only their notes knew of.
+ * Waits until nothing is held, in tables or in memory, and the dead processes are forgotten. Then all that they had
+ * open has ended, also what only their notes knew of.
  */
 async function released(place: TestPlace["place"], target: Target): Promise<boolean> {
   const untilMs = performance.now() + RELEASE_MS;

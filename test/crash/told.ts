@@ -82,8 +82,9 @@ export interface ToldKey {
 }
 
 /**
- * Compares what clients were told with the books; one sentence for each thing that is not so. A process that `leases` its
- * place among others is taken for dead where it cannot renew that in time; then the answers that it still gives are free.
+ * Compares what clients were told with the books; one sentence for each thing that is not so. A process that `leases`
+ * its place among others is taken for dead where it cannot renew that in time. Then the answers that it still gives are
+ * free.
  */
 export function faultsOfTold(books: Books, told: readonly Told[], leases = false): string[] {
   const chats = told.filter((entry) => entry.kind === "chat");

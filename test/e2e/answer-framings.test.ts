@@ -12,8 +12,8 @@ import { geminiChunks, geminiPlain } from "../upstream/gemini-bytes.ts";
 import { messageAnswer, messageStream } from "../upstream/messages-bytes.ts";
 import { sse } from "../upstream/sse-bytes.ts";
 
-// However a provider frames or compresses its answer, the client gets the same bytes for the same charge, and what is
-// no JSON is no answer: in each of the three formats, over real sockets.
+// However a provider frames or compresses its answer, the client gets the same bytes for the same charge. What is no
+// JSON is no answer. In each of the three formats, over real sockets.
 
 let double: UpstreamDouble;
 let gateway: TestGateway;

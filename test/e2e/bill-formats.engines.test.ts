@@ -13,8 +13,9 @@ import { sse, type SseData } from "../upstream/sse-bytes.ts";
 import { creditDigits, ledgerDigits, PROMPT, PROMPT_TOKENS, WORDS } from "./billed.ts";
 import { type Bank, openBank } from "./money.ts";
 
-// The bill of messages and generateContent, as `bill.engines.test.ts` has it for chat completions: one number everywhere, the
-// same streamed and not, and of an answer that is cut price × what was delivered, within a stated error.
+// The bill of messages and generateContent, as `bill.engines.test.ts` has it for chat completions. It is one number
+// everywhere, the same streamed and not. For an answer that is cut it is price × what was delivered, within a stated
+// error.
 
 /** How far our count of text may be from the provider's, as a share of it, and in tokens for what is short. */
 const COUNT_ERROR = { share: 0.35, tokens: 4 };
@@ -246,8 +247,8 @@ describeOnEngineOfSuite("the bill of other formats", (engine) => {
             if (cutBy === "upstream") {
               const text = new TextDecoder().decode(client.received());
               client.close();
-              // The end is held back, so nobody can wait for it: where the connection breaks in the same moment it
-              // may be lost with it, and then the answer was cut before it.
+              // The gateway holds the end back, so the test cannot wait for it. Where the connection breaks in the same
+              // moment the end may be lost with it, and then the answer was cut before it.
               const isRead = whole && outcome === "completed";
               expect([nth, outcome]).toEqual([nth, isRead ? "completed" : "upstream_error"]);
               if (words > 0) expect(creditDigits(text)).toBe(creditsText(charge));
@@ -261,8 +262,8 @@ describeOnEngineOfSuite("the bill of other formats", (engine) => {
               const most = off(PROMPT_TOKENS) * input + off(words) * output;
               expect([nth, Math.abs(Number(charge) - right) <= most]).toEqual([nth, true]);
             }
-            // What goes on longer is never cheaper, but where the provider's own count takes over from ours: at the
-            // start, which a client that leaves may be ahead of, and at the end.
+            // An answer that goes on longer is never cheaper, but where the provider's own count takes over from ours.
+            // That is at the start, which a client that leaves may be ahead of, and at the end.
             if (words > 1 && !whole) expect(charge >= before).toBe(true);
             before = charge;
           }

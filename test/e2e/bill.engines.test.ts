@@ -14,7 +14,7 @@ import { sse, type SseData } from "../upstream/sse-bytes.ts";
 import { creditDigits, ledgerDigits, PROMPT, PROMPT_TOKENS, WORDS } from "./billed.ts";
 import { type Bank, openBank } from "./money.ts";
 
-// The bill is the same streamed and not, equal to the double's own count; cut at any event it is price × what was
+// The bill is the same streamed and not, equal to the double's own count. Cut at any event it is price × what was
 // delivered, within a stated error of the double's count when no usage came.
 
 /** How far our count of text may be from the provider's, as a share of it, and in tokens for what is short. */

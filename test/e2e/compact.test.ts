@@ -7,8 +7,8 @@ import { messageAnswer } from "../upstream/messages-bytes.ts";
 import { response } from "../upstream/responses-bytes.ts";
 import { askKept, KEPT_MODELS, startKeptDouble, startKeptGateway } from "./kept-station.ts";
 
-// Conversations of Responses that are made shorter: by the provider where it has a call for that, else by a summary that
-// the model writes; and their counts.
+// Conversations of Responses that are made shorter, and their counts. The provider shortens them where it has a call
+// for that, else the model writes a summary.
 
 const RELAYED = "openai/gpt-5.6-luna";
 let double: UpstreamDouble;

@@ -10,7 +10,7 @@ import { ajv, closed, expectDescribed } from "./described.ts";
 import { FLASH, GPT, HAIKU, startSandbox } from "./sandbox-answers.ts";
 
 // Every error that an endpoint gives is as /openapi.json describes it for that endpoint and status, in the shape of its
-// format, and has nothing that is not described.
+// format. It has nothing that is not described.
 
 let gateway: TestGateway;
 let description: Json;

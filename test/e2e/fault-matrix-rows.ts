@@ -17,8 +17,8 @@ import {
 import { BEFORE_CONTENT, goodAnswer, SPEECH, type Spoken, streamBytes, streamWith } from "./fault-matrix.ts";
 
 /**
- * Where the next attempts are made, of a model with two credentials at its first provider and one at its second: by which
- * credentials the request is sent when all of the first provider's calls fail.
+ * Where the next attempts are made, of a model with two credentials at its first provider and one at its second. By
+ * these credentials the request is sent when all of the first provider's calls fail.
  */
 export const CALLS = {
   /** What the provider may have done, or would refuse anywhere. */

@@ -129,8 +129,8 @@ test("U38 a byte each second is passed on as it comes, and ends with the time of
       expect([second, dripped.filter(({ outcome }) => outcome === "client-gone")]).toEqual([second, []]);
       await turn();
     }
-    // The gateway's client reads on a thread of its own, which a busy machine lets wait. An answer that came by it tells
-    // that it has read what was written before: without that, 60 s of the clock could pass between two bytes.
+    // The gateway's client reads on a thread of its own, which a busy machine lets wait. An answer that came by it
+    // tells that it has read what was written before. Without that, 60 s of the clock could pass between two bytes.
     if (second % 10 === 0) charged += creditIn(await (await gateway.chat(WELL)).text());
     if (second === 300)
       for (const { one, read } of streams) {

@@ -6,8 +6,9 @@ import { DURING, TAKEN } from "./fault-matrix-streams.ts";
 import { type Case, casesOf, countsOf, type FaultStation, openFaultStation } from "./fault-station.ts";
 
 // Each fault of a provider, for each endpoint of language models and embeddings, plain and streamed, relayed and
-// translated, with the settings that a gateway has by itself: what the client is told, what it pays, how often and by
-// which way it was sent, and how the way stands afterwards. Tokens that are counted are the gateway's own count then.
+// translated. The gateway has the settings that it has by itself. The tests check what the client is told and pays.
+// They check how often and by which way the request was sent, and how the way stands afterwards. Tokens that are
+// counted are the gateway's own count then.
 
 const ROWS = BEFORE.flatMap((row, i) => {
   const both = CALLS[row.calls].includes("b1" as never) ? [false, true] : [false];

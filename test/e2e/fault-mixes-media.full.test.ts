@@ -152,8 +152,8 @@ function play(mixes: readonly Mix[]): void {
 }
 
 /**
- * Whether the task is to be completed, by what was done with it: once it may have been taken, it is sent once more, and to
- * that maker alone.
+ * Whether the task is to be completed, by what was done with it. Once a maker may have taken it, it is sent once more,
+ * and to that maker alone.
  */
 function isMade({ done, hasFile }: Mix): boolean {
   let [doubts, finals] = [0, 0];

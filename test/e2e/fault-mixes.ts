@@ -92,8 +92,8 @@ export interface Ended {
 }
 
 /**
- * Each call had a hold, since its row has it; at most three were made, and none behind one that may have been served; the
- * charge is what the client was told. A request that no way could take has neither row nor calls.
+ * Each call had a hold, since its row has it. At most three were made, and none behind one that may have been served.
+ * The charge is what the client was told. A request that no way could take has neither row nor calls.
  */
 export function expectOneCharge({ story, done, row, credit }: Ended): void {
   const attempts: Json[] = row?.attempts ?? [];

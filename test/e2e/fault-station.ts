@@ -39,7 +39,7 @@ export interface Case {
 
 /**
  * A row of a table in each way of asking. Where the large counts are not asked for it is every other way, plain and
- * streamed in turns, and the row's name says which half: the rows of a table have all of them.
+ * streamed in turns. The row's name says which half, so the rows of a table have all of them.
  */
 export function casesOf(row: string, only?: "plain" | "stream"): readonly Case[] {
   const first = Buffer.from(row).reduce((sum, byte) => sum + byte, 0);

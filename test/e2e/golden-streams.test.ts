@@ -6,8 +6,8 @@ import { sseAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { goldenStream } from "../upstream/recordings.ts";
 
-// Streams that many versions of the clients were tried with: what the gateway sends is that, to the byte, when the
-// provider sends the same without what is ours (the credit). Over real sockets, from request to bill.
+// Streams that many versions of the clients were tried with. The gateway sends them, to the byte, when the provider
+// sends the same without what is ours (the credit). Over real sockets, from request to bill.
 
 const OWN = (name: string): string => join(import.meta.dir, "../golden", name);
 const USER = [{ role: "user", content: "Go." }];

@@ -9,8 +9,8 @@ import { toText } from "../upstream/bytes.ts";
 import { openRawClient, type RawClient } from "../upstream/raw-client.ts";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
 
-// What becomes of odd requests, byte by byte: what the runtime decides before the gateway sees them, and what comes of
-// bytes behind a request that is under way. docs/limits/http.md tells of each.
+// What becomes of odd requests, byte by byte. The runtime decides some before the gateway sees them. Others are bytes
+// behind a request that is under way. docs/limits/http.md tells of each.
 
 let double: UpstreamDouble;
 let gateway: TestGateway;

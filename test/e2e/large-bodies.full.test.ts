@@ -3,8 +3,8 @@ import { createFakeClock } from "../gateway/fake-clock.ts";
 import { startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { openRawClient, type RawClient } from "../upstream/raw-client.ts";
 
-// What is too large, or is refused for another reason before it has come whole, is answered by the gateway itself, and
-// the answer reaches a client that reads nothing until it has sent all.
+// The gateway itself answers a body that is too large, or that it refuses for another reason before it has come whole.
+// The answer reaches a client that reads nothing until it has sent all.
 
 const MIB = 1024 * 1024;
 /** More than any server takes. */

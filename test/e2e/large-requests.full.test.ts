@@ -9,8 +9,8 @@ import { messageAnswer } from "../upstream/messages-bytes.ts";
 import { openRawClient } from "../upstream/raw-client.ts";
 import { AT_ONCE, PATHS, SMALL } from "./task-station.ts";
 
-// Bodies that are read on a thread, over real sockets: they are served, charged and refused as small ones are, and a thread
-// that ends costs its requests a 500 and nobody any credit.
+// Bodies that are read on a thread, over real sockets. They are served, charged and refused as small ones are. A thread
+// that ends costs its requests a 500, and no client any credit.
 
 const CHAT = "/api/v1/chat/completions";
 const COUNT = "/api/v1/messages/count_tokens";

@@ -5,7 +5,7 @@ import { startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { skipUnless } from "../required.ts";
 import { startWholeCatalogue, type WholeCatalogue } from "../docs/whole-catalogue.ts";
 
-// The pages of the models as a reader meets them: fetched from a running gateway, and every program on them run as it
+// The pages of the models as a reader meets them, fetched from a running gateway. Every program on them is run as it
 // stands, by curl and by the official SDKs. The upstream is the double, which refuses a turn that came back changed; of
 // images, videos and embeddings it is the sandbox.
 
@@ -42,7 +42,7 @@ async function check(gateway: TestGateway, example: PageExample): Promise<void> 
   expect(printsAs(example.prints, run.output), told).toBe(true);
 }
 
-/** Programs of all pages run so many at a time: each is a process of its own, and those of media wait most of the time. */
+/** Programs of all pages that run at a time. Each is a process of its own, and those of media wait most of the time. */
 const AT_ONCE = 6;
 let free = AT_ONCE;
 const waiting: (() => void)[] = [];

@@ -8,7 +8,7 @@ import type { SeenRequest } from "../upstream/seen-request.ts";
 import { strictChatCompletions } from "../upstream/strict.ts";
 import { STRICT, type StrictProfile } from "../upstream/strict-profiles.ts";
 
-// The settings of the documentation, as they stand there: only the addresses are those of the double, which answers as
+// The settings of the documentation, as they stand there. Only the addresses are those of the double, which answers as
 // each kind of server does and refuses what it refuses.
 
 const docs = readFileSync(join(import.meta.dirname, "../../docs/configuration.md"), "utf8");

@@ -18,8 +18,8 @@ import {
 import { startDashscopeDouble } from "../upstream/media/dashscope-double.ts";
 import type { Fault, MediaDouble, Stage, WorkScript } from "../upstream/media/media-double.ts";
 
-// What becomes of a task, what its client is told, what it is charged and how often its provider took it, for each fault
-// of a provider of images and videos (U1 to U57), over real sockets, on time that runs fast.
+// Each fault of a provider of images and videos (U1 to U57), over real sockets, on time that runs fast. The tests check
+// what becomes of a task, what its client is told and charged, and how often its provider took it.
 
 let double: MediaDouble;
 /** Where time runs so fast that waits are short and a busy machine still answers within every limit. */

@@ -8,8 +8,8 @@ import { startFalDouble } from "../upstream/media/fal-double.ts";
 import type { MediaDouble } from "../upstream/media/media-double.ts";
 import { type Asked, ended, isVideo, qwen, told, wan } from "./media-vendors.ts";
 
-// Two makers of the same models: which of them is asked first, by the order that the operator sets for a model, and by
-// that which a client asks for.
+// Two makers of the same models. The order that the operator sets for a model, and that which a client asks for, decide
+// which of them is asked first.
 
 const HEADER = "x-switchyard-route";
 const SETTINGS = {

@@ -9,7 +9,7 @@ import type { Fault, MediaDouble } from "../upstream/media/media-double.ts";
 import { startWavespeedDouble } from "../upstream/media/wavespeed-double.ts";
 import { balanceOf, ended, qwen, told } from "./media-vendors.ts";
 
-// Two images by two calls to their first maker, over real sockets, with a second maker behind it: what becomes of the
+// Two images by two calls to their first maker, over real sockets, with a second maker behind it. What becomes of the
 // task, its hold and the route where the calls fail in different ways.
 
 let first: MediaDouble;

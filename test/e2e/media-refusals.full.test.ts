@@ -19,8 +19,8 @@ import {
   wan,
 } from "./media-vendors.ts";
 
-// What becomes of each vendor's refusals, told in its own form: what the client is to blame for is told to the client,
-// what only the operator can mend is told to the operator alone, and what surely did not begin is sent again.
+// What becomes of each vendor's refusals, told in its own form. What the client is to blame for is told to the client.
+// What only the operator can mend is told to the operator alone. What surely did not begin is sent again.
 
 const stationOf = openStations(20);
 

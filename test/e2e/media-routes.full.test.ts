@@ -20,8 +20,8 @@ import {
   wan,
 } from "./media-vendors.ts";
 
-// Every image and video model over each of its routes, chosen by the keys that are set and by nothing else, against
-// doubles that are as strict as the notes about their vendors: what is sent, what is delivered, and what it costs.
+// Every image and video model over each of its routes, chosen by the keys that are set and by nothing else. The doubles
+// are as strict as the notes about their vendors. The tests check what is sent, what is delivered, and what it costs.
 
 const stationOf = openStations(20);
 

@@ -9,8 +9,8 @@ import { startFalDouble } from "../upstream/media/fal-double.ts";
 import type { Fault, MediaDouble } from "../upstream/media/media-double.ts";
 import { ask, type Asked, balanceOf, ended, isVideo, qwen, told, wan } from "./media-vendors.ts";
 
-// A second maker of the same models behind the first, over real sockets: which of them makes an image or a video, how
-// often each takes it, and what it costs.
+// A second maker of the same models behind the first, over real sockets. The tests check which of them makes an image
+// or a video, how often each takes it, and what it costs.
 
 let first: MediaDouble;
 let second: MediaDouble;

@@ -23,8 +23,8 @@ import {
   wan,
 } from "./media-vendors.ts";
 
-// The faults U50 to U57 at every maker of every vendor, behind which a second one stands that never takes the work: what
-// it delivers, forgets, says twice or says too late. Time runs fast, so that a deadline of a minute passes in seconds.
+// The faults U50 to U57 at every maker of every vendor: what it delivers, forgets, says twice or says too late. Behind
+// it stands a second maker that never takes the work. Time runs fast, so that a deadline of a minute passes in seconds.
 
 const stationOf = openStations(24, { hasSecond: true });
 

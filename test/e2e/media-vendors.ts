@@ -32,8 +32,8 @@ const TOGETHER: readonly { readonly first: readonly Vendor[]; readonly second: r
 
 /**
  * Opens a station for each vendor around the tests of a file, with a fast clock. After each test it checks that the
- * credential went to the vendor's own server alone, and that no second maker of its models, where there is one, took
- * any work; at the end it audits the books.
+ * credential went to the vendor's own server alone. It checks that a second maker of its models, where there is one,
+ * took no work. At the end it audits the books.
  */
 export function openStations(
   times: number,
@@ -206,7 +206,10 @@ export const fast = {
   frame_images: [IMAGE, INLINE],
 };
 
-/** A provider may take as long to connect as it may by the machine's clock: a fast one would leave it a fifth of a second. */
+/**
+ * A provider may take as long to connect as it may by the machine's clock. A fast clock would leave it a fifth of a
+ * second.
+ */
 function withTimeToConnect(fast: Clock): Clock {
   const { connectMs } = DEFAULT_TIMEOUTS.image;
   return {

@@ -5,8 +5,8 @@ import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts"
 import { strictChatCompletions } from "../upstream/strict.ts";
 import { STRICT, type StrictProfile } from "../upstream/strict-profiles.ts";
 
-// What coding agents send in messages, to every vendor that speaks chat completions, through the gateway, to a double that
-// refuses what the vendor refuses: none may be refused by it.
+// What coding agents send in messages, to every vendor that speaks chat completions, through the gateway. A double that
+// refuses what the vendor refuses must refuse none of it.
 
 interface Vendor {
   readonly id: string;

@@ -77,7 +77,7 @@ export function inFull(request: SeenRequest): Answer {
 }
 
 /**
- * A clock that stands still at this moment: a store with a clock of its own must not find that all which is written
+ * A clock that stands still at this moment. A store with a clock of its own must not find that all which is written
  * expired long ago.
  */
 export function stoppedClock(): FakeClock {

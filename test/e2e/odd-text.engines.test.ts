@@ -4,8 +4,8 @@ import { ADMIN_TOKEN, type Json } from "../gateway/gateway.ts";
 import { openRawClient } from "../upstream/raw-client.ts";
 import { type Bank, openBank, statement, unitBody } from "./money.ts";
 
-// Text that a store cannot keep as it is (a NUL, half of a surrogate pair) is refused alike on both engines, and
-// wherever else it comes from it is no failure of ours.
+// Both engines refuse alike text that a store cannot keep as it is (a NUL, half of a surrogate pair). Wherever else it
+// comes from it is no failure of ours.
 
 const ODD = [
   { name: "a NUL", text: "a\\u0000b" },

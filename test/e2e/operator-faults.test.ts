@@ -4,8 +4,8 @@ import { type Answer, jsonAnswer, sseAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { redirectTo } from "../upstream/faults.ts";
 
-// What a provider says of our account, its balance, credential or address, in every format: the client is told that
-// the provider failed, and no more; the operator has an error line that is marked.
+// What a provider says of our account, its balance, credential or address, in every format. The client is told that the
+// provider failed, and no more. The operator has an error line that is marked.
 
 let double: UpstreamDouble;
 let gateway: TestGateway;

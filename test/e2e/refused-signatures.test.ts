@@ -9,8 +9,8 @@ import {
 } from "../upstream/scripted-vendors.ts";
 import { type Caller, CALLERS } from "./loops/callers.ts";
 
-// Providers that refuse what an earlier answer was signed with, in their own words: the conversation goes on without it,
-// by one call more, whatever format the caller speaks.
+// Providers that refuse what an earlier answer was signed with, in their own words. The conversation goes on without
+// it, by one call more, whatever format the caller speaks.
 
 const TOOL = "look_up";
 const ALONE = "openai/gpt-alone";

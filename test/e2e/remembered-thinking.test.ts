@@ -72,8 +72,8 @@ const bodyOf = (model: string, messages: readonly Json[]): Json => ({
 });
 
 /**
- * Asks for a call and sends it back without its thought in a request with `more` fields, of which so many attempts fail;
- * what the vendors are sent for that request, and the warnings of its answer.
+ * Asks for a call and sends it back without its thought in a request with `more` fields, of which `failing` attempts
+ * fail. Resolves with what the vendors are sent for that request, and the warnings of its answer.
  */
 async function askTwice(
   model: string,

@@ -12,9 +12,9 @@ import { STRICT } from "../upstream/strict-profiles.ts";
 import { strictResponses } from "../upstream/strict-responses.ts";
 import { strictChatCompletions, type StrictCheck } from "../upstream/strict.ts";
 
-// Odd items and fields of Responses, on every way that such a request takes: relayed to a server that knows all of the
-// format, to one that knows functions alone, and translated to each of the other formats. The upstream is as strict as
-// these are.
+// Odd items and fields of Responses, on every way that such a request takes. It is relayed to a server that knows all
+// of the format, or that knows functions alone, or translated to each of the other formats. The upstream is as strict
+// as these are.
 
 const KEYS = { keys: [UPSTREAM_KEY] };
 const RESPONSE = {

@@ -8,7 +8,7 @@ import { strictResponses } from "../upstream/strict-responses.ts";
 import { askKept } from "./kept-station.ts";
 
 // What agents send to every model, at vendors that speak Responses and refuse each type of tool or item which they do
-// not know: all of it is told in functions, and comes back as the client has it.
+// not know. All of it is told in functions, and comes back as the client has it.
 
 const strict = strictResponses({ keys: [UPSTREAM_KEY], functionsOnly: true });
 const MODEL = "xai/grok-4.7";

@@ -22,8 +22,8 @@ import {
   watchAccount,
 } from "./money.ts";
 
-// Requests whose first ways fail, against an account that is nearly spent; and what happens between two attempts: the
-// client leaves, the key is revoked, the settings change.
+// Requests whose first ways fail, against an account that is nearly spent. Between two attempts the client leaves, the
+// key is revoked, or the settings change.
 
 /** A model whose output costs three times as much as that of the unit model. */
 const DEAR = "bank/dear";

@@ -6,8 +6,8 @@ import { chatAnswer, chatStream, chatStreamAnswer } from "../upstream/chat-bytes
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 import { longContentLength, resetAt, stallAt } from "../upstream/faults.ts";
 
-// A model with two routes, of which the first has two credentials: which failure is answered by which other way, what is
-// charged for it, and when nothing is sent again.
+// A model with two routes, of which the first has two credentials. The tests check which failure is answered by which
+// other way, what is charged for it, and when nothing is sent again.
 
 const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 const GOOD = chatAnswer({ words: ["Hello."], usage: USAGE });

@@ -5,8 +5,8 @@ import { OWN_CLIENT_REQUESTS } from "../clients/own-client-requests.ts";
 import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts";
 import { startStrictVendors, type StrictVendors } from "../upstream/strict-vendors.ts";
 
-// Clients of messages on models of every other vendor: the official SDK in the sandbox, and the requests of agents at
-// doubles as strict as the vendors.
+// Clients of messages on models of every other vendor. They are the official SDK in the sandbox, and the requests of
+// agents at doubles as strict as the vendors.
 
 const MODELS = ["google/gemini-3.8-flash", "openai/gpt-5.6-luna", "deepseek/deepseek-v4-pro"] as const;
 

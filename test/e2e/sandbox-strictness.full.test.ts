@@ -3,7 +3,7 @@ import { type Json, startGateway, type TestGateway } from "../gateway/gateway.ts
 import { startStrictVendors, type StrictVendors } from "../upstream/strict-vendors.ts";
 import { FLASH, GPT, HAIKU, IMAGE, KIMI, PDF } from "./sandbox-answers.ts";
 
-// The sandbox is as strict as the live route, and no stricter: the same requests go to it and, through a gateway with
+// The sandbox is as strict as the live route, and no stricter. The same requests go to it and, through a gateway with
 // every key, to doubles that refuse what the vendors refuse. Both take a request, or both refuse it.
 
 let vendors: StrictVendors;

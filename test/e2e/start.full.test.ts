@@ -92,8 +92,8 @@ describe("of three starts on one folder", () => {
           }
         });
       const workers = (): number => names().filter((name) => name === "Worker").length;
-      // The writer, the audit, the admin interface, the sandbox's studio, the cutter of grids, two that read bodies; what
-      // they start has their name for a moment. That of kept answers starts with the first one.
+      // The writer, the audit, the admin interface, the sandbox's studio, the cutter of grids, two that read bodies.
+      // What they start has their name for a moment. That of kept answers starts with the first one.
       while (workers() !== 7) await Bun.sleep(20);
       expect(names()).toContain("HTTP Client");
       await fetch(`${url}/admin/v1/audit`, bearer(token));

@@ -3,7 +3,7 @@ import { type Json, startGateway, type TestGateway, UPSTREAM_KEY } from "../gate
 import { jsonAnswer } from "../upstream/answer.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../upstream/double.ts";
 
-// A provider says of one caller's file, cache or container that it is not there, or not the caller's: that caller is
+// A provider says of one caller's file, cache or container that it is not there, or not the caller's. That caller is
 // told, and every other request goes on to the provider.
 
 let double: UpstreamDouble;

@@ -9,8 +9,8 @@ import { geminiChunks } from "../upstream/gemini-bytes.ts";
 import { messageStream } from "../upstream/messages-bytes.ts";
 import { sse } from "../upstream/sse-bytes.ts";
 
-// Every format of a client with every format of a provider, whose stream ends after each of its events: no client is told
-// that an answer is whole which is not, and each is charged what the answer says.
+// Every format of a client with every format of a provider, whose stream ends after each of its events. No client is
+// told that an answer is whole which is not, and each is charged what the answer says.
 
 const EVENTS: readonly Json[] = [
   { type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } },

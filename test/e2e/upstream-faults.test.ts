@@ -17,8 +17,8 @@ import { createGate } from "../upstream/gate.ts";
 import { sse } from "../upstream/sse-bytes.ts";
 import { startGateway, streamEvents, type TestGateway, UPSTREAM_KEY, type Json } from "../gateway/gateway.ts";
 
-// What the client is told, and what it is charged, for each fault of the provider that this path can meet
-// (U3 to U48), over real sockets.
+// What the client is told and charged for each fault of the provider that this path can meet (U3 to U48), over real
+// sockets.
 
 const MODEL = "openai/gpt-5.6-luna";
 const USAGE = { prompt_tokens: 11, completion_tokens: 4, total_tokens: 15 };

@@ -6,8 +6,8 @@ import { jsonAnswer } from "../upstream/answer.ts";
 import { strictChatCompletions } from "../upstream/strict.ts";
 import { STRICT, type StrictProfile } from "../upstream/strict-profiles.ts";
 
-// The same awkward requests to every vendor that is built in, through the gateway, to a double that refuses what the
-// vendor refuses: none may be refused by it. What a vendor cannot do at all is a 400 of ours that names the field.
+// The same awkward requests to every vendor that is built in, through the gateway. A double that refuses what the
+// vendor refuses must refuse none of them. What a vendor cannot do at all is a 400 of ours that names the field.
 
 interface Vendor {
   readonly id: string;

@@ -69,7 +69,7 @@ export interface TestGatewayOptions {
 }
 
 /**
- * Settings by which each request is one call, whatever became of those before, unless they say otherwise: a test of one
+ * Settings by which each request is one call, whatever became of those before, unless they say otherwise. A test of one
  * fault after the other would meet the breaker.
  */
 export function withRouting(settings: string): string {

@@ -23,8 +23,8 @@ export interface OpenLoopResult {
 }
 
 /**
- * Sends them from a process of its own: the runtime's pauses grow with the connections that a process has ever opened,
- * and a refused request ends its connection. They would be measured as the gateway's.
+ * Sends them from a process of its own. The runtime's pauses grow with the connections that a process has ever opened,
+ * and a refused request ends its connection. The pauses would be measured as the gateway's.
  */
 export async function runOpenLoop(plan: OpenLoopPlan): Promise<OpenLoopResult> {
   const main = join(import.meta.dirname, "open-loop-main.ts");

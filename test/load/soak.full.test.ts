@@ -13,8 +13,8 @@ import { askLanguage, askMedia, askModel, askReads, type SoakClient, type SoakTa
 import { startOutages } from "./soak-outages.ts";
 import { coursesOf, courseTable, startSampling } from "./soak-samples.ts";
 
-// Everything at once for a while, with a tenth of the clients leaving, a fiftieth of the calls failing, and a provider
-// that goes away and comes back. An hour:
+// Everything at once for a while. A tenth of the clients leave, a fiftieth of the calls fail, and a provider goes away
+// and comes back. An hour:
 // SWITCHYARD_TEST_SOAK_MINUTES=60 npm test -- test/load/soak.full.test.ts
 
 const MINUTES = Number(process.env.SWITCHYARD_TEST_SOAK_MINUTES ?? (LONG ? "10" : "0.5"));
@@ -26,8 +26,8 @@ const MEDIA = 2;
 const CREDITS = 100_000_000;
 
 /**
- * What memory, descriptors and timers may rise by while it lasts, as a share of what they are: a long soak has as many
- * samples before and behind each collection of garbage, one of half a minute has not.
+ * What memory, descriptors and timers may rise by while it lasts, as a share of what they are. A long soak has as many
+ * samples before and behind each collection of garbage. One of half a minute has not.
  */
 const MOST_RISE = MINUTES >= 5 ? 0.1 : 0.5;
 

@@ -102,7 +102,7 @@ async function openStreams(url: string, key: string, count: number): Promise<Soc
 }
 
 /**
- * The process's own memory. Pages of the runtime's file are left out: the kernel shares them between processes, and how
+ * The process's own memory. Pages of the runtime's file are left out, as the kernel shares them between processes. How
  * many of them are mapped depends on when the process gave them up last.
  */
 const memoryOf = (pid: number): number =>

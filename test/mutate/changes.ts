@@ -9,9 +9,9 @@ export interface Change {
 }
 
 /**
- * Every small change of a file that its tests should see: boundaries and signs of comparisons, equality, `&&` and `||`,
- * arithmetic, numbers by one, booleans, short words, negated conditions, calls and early returns that are left out.
- * Types, imports and prose are not touched.
+ * Every small change of a file that its tests should see. It changes boundaries and signs of comparisons, equality,
+ * `&&` and `||`, arithmetic, numbers by one, booleans and short words. It negates conditions, and leaves out calls and
+ * early returns. Types, imports and prose are not touched.
  */
 export function changesOf(text: string): Change[] {
   const tree = ts.createSourceFile("source.ts", text, ts.ScriptTarget.ESNext, true);

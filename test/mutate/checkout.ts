@@ -49,8 +49,8 @@ export class CheckoutCopy {
   }
 
   /**
-   * Runs test files in one process as a suite does until a test fails, for `seconds` at most and in bounded memory: a
-   * change may make an endless loop.
+   * Runs test files in one process as a suite does until a test fails. It runs for `seconds` at most and in bounded
+   * memory, since a change may make an endless loop.
    */
   async test(files: readonly string[], seconds: number, suite: "quick" | "full"): Promise<Run> {
     const junit = join(this.#scratch, "junit.xml");

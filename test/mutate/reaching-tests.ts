@@ -2,8 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
 /**
- * The tests whose imports reach a file, those first that say most about it for the least time: its own, then those of its
- * area before others, the nearest by imports first. Threads and processes that a file names by path count as its imports.
+ * The tests whose imports reach a file, those first that say most about it for the least time. Its own come first, then
+ * those of its area before others, the nearest by imports first. Threads and processes that a file names by path count
+ * as its imports.
  */
 export class ReachingTests {
   readonly #cost: (path: string) => number;

@@ -82,8 +82,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 let shared: Promise<DatabaseServer> | undefined;
 
 /**
- * The one server of this process, started by the first call: that of SWITCHYARD_TEST_POSTGRES (a superuser's URL) where
- * it is set, else our own without fsync.
+ * The one server of this process, started by the first call. It is that of SWITCHYARD_TEST_POSTGRES (a superuser's URL)
+ * where it is set, else our own without fsync.
  */
 export function sharedCluster(): Promise<DatabaseServer> {
   const url = process.env.SWITCHYARD_TEST_POSTGRES;

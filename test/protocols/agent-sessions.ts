@@ -1,7 +1,7 @@
 import type { ListedProtocolId } from "../../src/core/model.ts";
 
-// Bodies as the sessions of coding agents send them: each turn has what was sent before and some more, and now and then
-// a part of it was written anew, left out, spelled in another way, or broken.
+// Bodies as the sessions of coding agents send them. Each turn has what was sent before and some more. Now and then a
+// part of it was written anew, left out, spelled in another way, or broken.
 
 /** A number from 0 up to 1, without it. */
 export type Random = () => number;

@@ -1,7 +1,7 @@
 import type { Random } from "./agent-sessions.ts";
 
-// Chat completions of an agent that calls tools and little else: its sessions grow, part from one another, go back, and
-// now and then have what the translation tells of, renames or refuses.
+// Chat completions of an agent that calls tools and little else. Its sessions grow, part from one another, and go back.
+// Now and then they have what the translation tells of, renames or refuses.
 
 type Message = Readonly<Record<string, unknown>>;
 

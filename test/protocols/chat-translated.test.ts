@@ -4,8 +4,8 @@ import { geminiAnswer, geminiChunks } from "../upstream/gemini-bytes.ts";
 import type { Json } from "./chat-events.ts";
 import { PROVIDER, TranslatedWay } from "./translated-way.ts";
 
-// What clients of chat completions send and are sent where the model's provider speaks another format, by the numbers of
-// the cases in the shared page on conversions.
+// What clients of chat completions send and are sent where the model's provider speaks another format. The numbers are
+// those of the cases in the shared page on conversions.
 
 const CLAUDE = new TranslatedWay("compat_chat_completions", PROVIDER.claude());
 const OPUS = new TranslatedWay("compat_chat_completions", PROVIDER.claude("opus"));

@@ -1,7 +1,7 @@
 /**
- * How many items of lists are visited while `run` is at work: by every method that goes over a list or copies it, by
- * loops over lists and by spreading them. Loops that count by themselves and what the runtime does within (parsing,
- * regular expressions) are not seen.
+ * Counts the items of lists that are visited while `run` is at work. Every method that goes over a list or copies it
+ * visits them, as do loops over lists and spreading them. Loops that count by themselves and what the runtime does
+ * within (parsing, regular expressions) are not seen.
  */
 export async function countSteps(run: () => unknown): Promise<number> {
   let steps = 0;

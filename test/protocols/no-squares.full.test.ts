@@ -11,8 +11,8 @@ import { createSandbox, PROVIDERS } from "../../src/providers/registry.ts";
 import { countSteps } from "./count-steps.ts";
 import { CHATS, GENERATES, MESSAGES } from "./growing-bodies.ts";
 
-// No request makes work that grows with its square: one of twice the size takes about twice the steps, on every way that
-// it can take.
+// No request makes work that grows with its square. One of twice the size takes about twice the steps, on every way
+// that it can take.
 
 const model = buildModel(
   "v/m",

@@ -26,8 +26,8 @@ import { wayTo } from "../../src/providers/spoken.ts";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { wireRequest } from "./wire-request.ts";
 
-// What is documented of language models is what is checked, where a table shows a field otherwise than it is checked, and
-// what providers are sent. Of images and videos see media-parameters.test.ts.
+// What is documented of language models is what is checked, and what providers are sent. The first holds where a table
+// shows a field otherwise than it is checked, too. Of images and videos see media-parameters.test.ts.
 
 const models = loadModelFiles(join(import.meta.dirname, "../../models")).filter(
   ({ category }) => category === "language",

@@ -4,8 +4,8 @@ import { message as claudeMessage } from "../upstream/messages-bytes.ts";
 import type { Json } from "./chat-events.ts";
 import { PROVIDER, TranslatedWay } from "./translated-way.ts";
 
-// What clients of Responses send and are sent where the model's provider speaks another format, by the numbers of the
-// cases in the shared page on Responses. Those about what is kept stand with the store.
+// What clients of Responses send and are sent where the model's provider speaks another format. The numbers are those
+// of the cases in the shared page on Responses. The cases about what is kept stand with the store.
 
 const CLAUDE = new TranslatedWay("compat_responses", PROVIDER.claude());
 const GEMINI = new TranslatedWay("compat_responses", PROVIDER.gemini());

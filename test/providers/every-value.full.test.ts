@@ -9,8 +9,9 @@ import type { MediaDouble } from "../upstream/media/media-double.ts";
 import { testImage } from "../upstream/media/result-files.ts";
 import { realCall } from "./real-call.ts";
 
-// Every value that a model takes, sent over each of its routes to the vendor's strict double: it is taken there, or the
-// adapter says in words what this route has not. So no client meets a vendor's refusal of a field that it never wrote.
+// Every value that a model takes, sent over each of its routes to the vendor's strict double. The double takes it, or
+// the adapter says in words what this route has not. So no client meets a vendor's refusal of a field that it never
+// wrote.
 
 const KEY = "sk-every-value-1";
 const doubles = new Map<Vendor, MediaDouble>();

@@ -4,8 +4,8 @@ import { join, posix } from "node:path";
 import { PROVIDERS } from "../../src/providers/registry.ts";
 import { VENDORS } from "../upstream/media/doubles.ts";
 
-// A provider is a folder and a line of the registry (beside the routes of its models, which are data): what would make a
-// further one touch more than that fails here.
+// A provider is a folder and a line of the registry (beside the routes of its models, which are data). What would make
+// a further one touch more than that fails here.
 
 const ROOT = join(import.meta.dirname, "../..");
 const REGISTRY = "src/providers/registry.ts";

@@ -10,9 +10,9 @@ import { VIDEO, IMAGE } from "../gateway/media-run.ts";
 import { scriptedCall } from "../upstream/media/scripted-call.ts";
 import { loadRecordings, recordingsAvailable } from "../upstream/recordings.ts";
 
-// Answers in the forms that the vendors' pages document, with values of our own, and beside them the examples that other
-// projects give, where they are at hand. All were written by hand: they show only that we read these forms as their
-// authors do; no vendor sent them.
+// Answers in the forms that the vendors' pages document, with values of our own. Beside them stand the examples that
+// other projects give, where they are at hand. All were written by hand: they show only that we read these forms as
+// their authors do; no vendor sent them.
 
 const COMPLETED = { json: { status: "COMPLETED" } };
 

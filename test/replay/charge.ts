@@ -18,8 +18,8 @@ export type Bucket = (typeof BUCKETS)[number];
 export type PriceList = Readonly<Record<Bucket, number>>;
 
 /**
- * Prices for the n-th model: a prime for each bucket, no two alike, far apart from bucket to bucket, so that any
- * token counted in a wrong bucket or at another model's price changes the sum.
+ * Prices for the n-th model: a prime for each bucket, no two alike, far apart from bucket to bucket. So any token
+ * counted in a wrong bucket or at another model's price changes the sum.
  */
 export function pricesOf(nth: number): PriceList {
   const prices = BUCKETS.map((bucket, i) => [bucket, primeAbove(10_000 * (i + 1) + 60 * nth)] as const);

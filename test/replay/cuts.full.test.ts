@@ -19,8 +19,8 @@ import { ledgerReader } from "./replay-gateway.ts";
 import { responsesCutFormat } from "./responses/cut-format.ts";
 import type { Json } from "./wire-json.ts";
 
-// Two promises about streams, held on all that were recorded: how the bytes are cut into reads makes no difference,
-// and a stream that ends early never becomes an answer that looks complete.
+// Two promises about streams, held on all that were recorded. How the bytes are cut into reads makes no difference. A
+// stream that ends early never becomes an answer that looks complete.
 
 recordingsFor("recorded streams");
 

@@ -10,8 +10,8 @@ import { type Replay, startReplay } from "./replay-gateway.ts";
 import { type Outcome, tableOf } from "./table.ts";
 import { paddingOf, vendorOf } from "./vendors.ts";
 
-// Every recorded exchange of a format that is served, through the gateway to a double that answers as the provider
-// did: the same request upstream, the same content for the client, and the recorded usage at our prices.
+// Every recorded exchange of a format that is served, through the gateway to a double that answers as the provider did.
+// It makes the same request upstream, the same content for the client, and the recorded usage at our prices.
 
 const available = recordingsFor("replay of recordings");
 

@@ -8,8 +8,8 @@ import type { ReplayCase } from "./format.ts";
 import { type Replay, startReplay } from "./replay-gateway.ts";
 import type { Json } from "./wire-json.ts";
 
-// Recorded answers of compatible vendors, each to a request that bounds output to its text: what they count as reasoning
-// may be beyond the bound, so the price is that of the recorded usage, as without one.
+// Recorded answers of compatible vendors, each to a request that bounds output to its text. What they count as
+// reasoning may be beyond the bound. So the price is that of the recorded usage, as without one.
 
 const available = recordingsFor("small bounds on recordings");
 

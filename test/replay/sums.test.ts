@@ -20,8 +20,8 @@ import { responsesTokens } from "./responses/tokens.ts";
 import { paddingOf, vendorOf } from "./vendors.ts";
 import type { Json } from "./wire-json.ts";
 
-// Each format counts in its own overlapping way. For every recorded answer the format's own sum is right, and the
-// gateway's buckets, which do not overlap, come to the same input and the same output.
+// Each format counts in its own overlapping way. For every recorded answer the format's own sum is right. The gateway's
+// buckets, which do not overlap, come to the same input and the same output.
 
 const available = recordingsFor("sums of recorded usage");
 
@@ -86,7 +86,7 @@ function endOf(body: Json): Json {
 }
 
 /**
- * Vendors of chat completions whose total is more than prompt and completion, and what stands beside the two: the
+ * Vendors of chat completions whose total is more than prompt and completion, and what stands beside the two. The
  * gateway counts it where it belongs, so that its own sum is the total.
  */
 const BESIDE: Readonly<Record<string, "input" | "output">> = { google: "output", mistral: "input" };

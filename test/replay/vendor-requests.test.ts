@@ -11,8 +11,8 @@ import { boundField } from "./chat/format.ts";
 import { vendorOf } from "./vendors.ts";
 import type { Json } from "./wire-json.ts";
 
-// What a vendor took in a recording, sent to it through its own dialect: it goes up as it was, but for what the table
-// below lists, so no quirk takes away what the vendor does take.
+// What a vendor took in a recording, sent to it through its own dialect. It goes up as it was, but for what the table
+// below lists. So no quirk takes away what the vendor does take.
 
 const FOLDERS: Readonly<Record<string, string>> = { zhipu: "zai" };
 

@@ -8,8 +8,8 @@ const PADDING: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Who really answered. A few recordings are filed under the vendor whose address stood in the test, but the answer
- * is OpenRouter's: it names the provider that served it, and its reason in the model's own words.
+ * Who really answered. A few recordings are filed under the vendor whose address stood in the test, but the answer is
+ * OpenRouter's. It names the provider that served it, and its reason in the model's own words.
  */
 export function vendorOf(recording: Recording): string {
   if (recording.provider === "openai" && /"provider": ?"/.test(bodyText(recording))) return "openrouter";

@@ -20,8 +20,8 @@ export function neverRead(until: Gate): Admission {
 }
 
 /**
- * Answers while the body may still be on its way, as a provider does that refuses by the head alone, and closes
- * the sending side only: a full close over unread bytes is a reset, and could take the answer with it.
+ * Answers while the body may still be on its way, as a provider does that refuses by the head alone. It closes the
+ * sending side only. A full close over unread bytes is a reset, and could take the answer with it.
  */
 export function answerAtOnce(answer: Answer): Admission {
   const headers: HeaderPairs = [...(answer.headers ?? []), ["connection", "close"]];

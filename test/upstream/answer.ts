@@ -15,9 +15,9 @@ export type Cut =
   | { readonly seed: number; readonly maxBytes?: number };
 
 /**
- * A point in the answer. A number is a count of body bytes (of the body as sent, framing not counted);
- * `{ wire }` counts every byte from the first of the head, or back from the last one when negative.
- * `body-end` is before the last chunk, `last-byte` after it.
+ * A point in the answer. A number is a count of body bytes (of the body as sent, framing not counted). `{ wire }`
+ * counts every byte from the first of the head, or back from the last one when negative. `body-end` is before the last
+ * chunk, `last-byte` after it.
  */
 export type Place =
   | "start"

@@ -27,7 +27,7 @@ export interface UpstreamDoubleOptions {
 }
 
 /**
- * A test double of a provider: it speaks HTTP/1.1 on a raw socket of 127.0.0.1, answers what the test has set,
+ * A test double of a provider. It speaks HTTP/1.1 on a raw socket of 127.0.0.1. It answers what the test has set,
  * breaks what the test wants broken, and keeps record of all that was asked and delivered. It is no provider.
  */
 export interface UpstreamDouble {

@@ -4,8 +4,8 @@ import { valuesOf } from "./http-grammar.ts";
 import type { RequestHead } from "./http-grammar.ts";
 
 /**
- * Where a request stands. `delivered`: every byte of the answer went out; `cut`: the answer ended early by its
- * own script; `stalled`: it stopped for ever and the socket is open; `client-gone`: the client left before the end.
+ * Where a request stands. `delivered`: every byte of the answer went out. `cut`: the answer ended early by its own
+ * script. `stalled`: it stopped for ever and the socket is open. `client-gone`: the client left before the end.
  */
 export type Outcome = "reading" | "answering" | "delivered" | "cut" | "stalled" | "client-gone";
 

@@ -25,8 +25,8 @@ export interface MemoryShare {
   /** Holds as many more bytes, if there is room for them. */
   take(bytes: number): boolean;
   /**
-   * Holds exactly as many bytes from now on, with or without room: what was paid for is not refused. 0 ends the share,
-   * but for its parts.
+   * Holds exactly as many bytes from now on, with or without room: what was paid for is not refused. Calling it with 0
+   * ends the share, but for its parts.
    */
   hold(bytes: number): void;
   /** An empty part of the share, which is held and let go beside the rest. */

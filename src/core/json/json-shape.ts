@@ -19,7 +19,7 @@ export interface JsonShape {
 }
 
 /**
- * Reads the structure of a text whose syntax `JSON.parse` checks: strings are skipped without looking at them, so the
+ * Reads the structure of a text whose syntax `JSON.parse` checks. It skips strings without looking at them, so the
  * result means nothing for text that is not JSON. Returns `undefined` for another value, and beyond the bounds.
  */
 export function readShape(bytes: Uint8Array, bounds: ShapeBounds): JsonShape | undefined {
@@ -160,8 +160,8 @@ function beyond(walk: Walk): number {
 }
 
 /**
- * The names of an object's members as they stand in its text, of which there are `count`; `undefined` where the value
- * does not tell: a name that stands twice is there once, and one that is a number comes before all others.
+ * The names of an object's members in the order of its text, which has `count` of them. `undefined` where the value
+ * does not tell. It has a name that stands twice only once, and puts names that are numbers before all others.
  */
 export function namesInOrder(value: JsonObject, count: number): readonly string[] | undefined {
   const names = Object.keys(value);

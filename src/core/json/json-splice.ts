@@ -34,7 +34,7 @@ export function setMembers(bytes: Uint8Array, values: Readonly<Record<string, st
 }
 
 /**
- * The edits that make `changeOf` each member of one object, and put members (as `"key":value`) at its end: white space,
+ * The edits that make `changeOf` each member of one object, and put members (as `"key":value`) at its end. White space,
  * number spelling, key order and everything else stay as they were. `members` are all members of the object, at offsets
  * of the text, and `from` is the offset of its brace. `append` is asked last.
  */

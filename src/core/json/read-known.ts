@@ -58,11 +58,11 @@ interface Held extends Span {
 }
 
 /**
- * Reads a text that is a JSON object as `readShape` and `parse` do, but for what `known` has of its members: that is not
- * read again. What is large and not known yet is kept for the next text. Returns `undefined` where the text must be
- * read in the plain way: where it is no such JSON, has a key twice in one object, or could go beyond the bounds.
+ * Reads a text that is a JSON object as `readShape` and `parse` do. It does not read again what `known` has of its
+ * members. What is large and not known yet is kept for the next text. Returns `undefined` where the text must be read
+ * in the plain way. It is then no such JSON, has a key twice in one object, or could go beyond the bounds.
  *
- * `{}` takes the place of what is known before the rest is parsed. An object, a list and a string end by themselves, so
+ * `{}` takes the place of what is known before the rest is parsed. An object, a list and a string end by themselves. So
  * the whole text is JSON where the rest is, with each known value where its braces stand.
  */
 export function readKnown(
@@ -303,7 +303,7 @@ type ItemPlaces = KnownList["items"];
 
 /**
  * A list's text in memory that it can grow in, and the places of its items. Where it begins as the earlier list that it
- * takes the place of, that list's own are gone on with: only what is new is copied.
+ * replaces, it goes on with that list's text and places, and copies only what is new.
  */
 function grownFrom(earlier: KnownList | undefined, text: Uint8Array, start: number, runs: readonly Run[]) {
   const { length } = text;

@@ -3,9 +3,9 @@ import type { MediaRequest } from "./media.ts";
 const BRACES = /\{([^{}]*)\}/g;
 
 /**
- * What a provider calls the model for this request. Some have a name for each way to ask; the part that differs then
- * stands in braces, as `first|second|third`: from text alone, from images (to edit, or frames of a video), from
- * references. Where fewer are named the last stands for the rest.
+ * What a provider calls the model for this request. Some have a name for each way to ask: from text alone, from images
+ * (to edit, or frames of a video), from references. The part that differs then stands in braces in that order, as
+ * `first|second|third`. Where fewer are named the last stands for the rest.
  */
 export function upstreamIdFor(upstreamId: string, request: MediaRequest): string {
   return upstreamId.replace(BRACES, (_, ways: string) => {

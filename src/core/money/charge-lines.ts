@@ -29,8 +29,8 @@ export interface Charged {
 }
 
 /**
- * The lines of a charge. Their credit adds up to it exactly. A charge that was held to less than its usage costs (by the
- * balance, or since the count could not be true) has a line of its own for the difference.
+ * The lines of a charge. Their credit adds up to it exactly. The balance, or a count that could not be true, may hold a
+ * charge to less than its usage costs. The difference then has a line of its own.
  */
 export function chargeLines({ usage, snapshot, factsAreKnown, charge }: Charged): readonly ChargeLine[] {
   const input = inputTokens(usage);

@@ -18,7 +18,7 @@ export function costPlan(cost: Prices, nowMs: number): PricePlan {
 }
 
 /**
- * What the operator owes a provider for `usage`, as the provider counted it, by the cost of its route and at the time
+ * What the operator owes a provider for `usage`, as the provider counted it. The cost of its route decides, at the time
  * and for the facts of the request. `undefined` where that is not known: the route has no cost, or none for something
  * that was used, or the count cannot be true.
  */

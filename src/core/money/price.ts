@@ -69,7 +69,7 @@ export interface PriceRule {
 export type Prices = Readonly<Partial<Record<PriceBucket, readonly PriceRule[]>>>;
 
 /**
- * The prices a request is charged by, fixed when its hold was made: the rules of that time, the moment that
+ * The prices a request is charged by, fixed when its hold was made. They are the rules of that time, the moment that
  * clock rules are read at, and what was asked for. Only counts can still vary.
  */
 export interface PriceSnapshot {

@@ -91,9 +91,9 @@ function isIdeographic(lead: number, second: number): boolean {
 }
 
 /**
- * Tokens of text of this size: a good guess, and a bound with a margin. The rates are those of the byte-pair
- * tokenizers in use (about four ASCII characters a token in prose, fewer in code and JSON; about two letters of
- * other alphabets; about one ideograph), checked against recorded usage in `token-estimate.test.ts`.
+ * Tokens of text of this size: a good guess, and a bound with a margin. The rates are those of the byte-pair tokenizers
+ * in use. A token is about four ASCII characters in prose, fewer in code and JSON. It is about two letters of other
+ * alphabets, or about one ideograph. `token-estimate.test.ts` checks the rates against recorded usage.
  */
 export function estimateTokens(size: TextSize): { readonly expected: number; readonly ceiling: number } {
   return {

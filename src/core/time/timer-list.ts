@@ -25,8 +25,8 @@ export interface TimerList {
 }
 
 /**
- * Timers of `delayMs` each. Nearly all are cancelled, so they share one of the runtime's: it is set for the first that
- * may be due, and is not touched when one is added or cancelled.
+ * Timers of `delayMs` each. Nearly all are cancelled, so they share one of the runtime's. That one is set for the first
+ * that may be due, and is not touched when one is added or cancelled.
  */
 export function createTimerList(delayMs: number, parts: TimerListParts): TimerList {
   return new SharedTimer(delayMs, parts);

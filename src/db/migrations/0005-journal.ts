@@ -1,7 +1,7 @@
 import type { SchemaWords } from "../engine.ts";
 
 /**
- * Which journal belongs to a database that one process has to itself, the last of its records that is in the tables,
+ * Which journal belongs to a database that one process has to itself. Of its records, the last that is in the tables,
  * and whether all were when that process ended. An earlier version does not know the journal, and refuses this
  * database.
  */

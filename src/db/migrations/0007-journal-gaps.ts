@@ -1,8 +1,8 @@
 import type { SchemaWords } from "../engine.ts";
 
 /**
- * What a journal had and the tables never got: a record that they refused, whole, or that records are missing because
- * the database was copied without them. The audit fails until an operator has deleted the row.
+ * What a journal had and the tables never got. A row has a record that they refused, whole, or says that records are
+ * missing because the database was copied without them. The audit fails until an operator has deleted the row.
  */
 export const journalGaps = ({ sequence, integer, table }: SchemaWords): string[] => [
   `create table journal_gaps (

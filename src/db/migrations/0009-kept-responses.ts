@@ -1,8 +1,9 @@
 import type { SchemaWords } from "../engine.ts";
 
 /**
- * Answers of Responses that later requests of their account may name, sealed. `previous_id` is a link and no copy. Which
- * answer an item stands in is known by its id; a row of an answer that is gone says nothing, and goes with its time.
+ * Answers of Responses that later requests of their account may name, sealed. `previous_id` is a link and no copy.
+ * Which answer an item stands in is known by its id. A row of an answer that is gone says nothing, and goes with its
+ * time.
  */
 export const keptResponses = ({ sequence, integer, table, keyedTable }: SchemaWords): string[] => [
   `create table kept_responses (

@@ -1,9 +1,9 @@
 import type { SchemaWords } from "../engine.ts";
 
 /**
- * What operators' lists are found by, none of it on a table that requests write: the first and the last number of the
- * ledger's entries of each hour, up to a mark; which days have requests that ended in some way, by model and provider;
- * and tasks by their key, model and provider.
+ * What operators' lists are found by, none of it on a table that requests write. Of the ledger's entries, the first and
+ * the last number of each hour, up to a mark. Of requests, the days that have some that ended in some way, by model and
+ * provider. Of tasks, their key, model and provider.
  */
 export const found = ({ integer, table, keyedTable }: SchemaWords): string[] => [
   `create table ledger_hours (

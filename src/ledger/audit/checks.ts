@@ -26,9 +26,9 @@ export interface Findings {
 const OVERDUE_MS = 10 * 60_000;
 
 /**
- * Checks the invariants of the books over one snapshot of the store, which `tx` must be: from where the last audit
- * stopped, or from the beginning when `full`. Each entry is written under its account's lock, so an account's entries
- * become visible in the order of their numbers, and its mark never skips one.
+ * Checks the invariants of the books over one snapshot of the store, which `tx` must be. It goes on from where the last
+ * audit stopped, or from the beginning when `full`. Each entry is written under its account's lock. So an account's
+ * entries become visible in the order of their numbers, and its mark never skips one.
  */
 export async function checkBooks(tx: Database, engine: Engine, request: AuditRequest): Promise<Findings> {
   const { full, nowMs } = request;

@@ -61,8 +61,8 @@ const PARTS = 4;
 
 /**
  * Takes a part of what is free of the account, and of the key's budget, under the account's lock. Takes nothing unless
- * the key is live, the process's lease lasts, nobody else has needed what was allotted of the account lately, and no
- * process lives that knows nothing of allotments.
+ * the key is live and the process's lease lasts. It also takes nothing where another process has lately needed what was
+ * allotted of the account, or where a live process knows nothing of allotments.
  */
 export function takeStatement({ id, isNew, boot, account, key, atLeast }: Wanted, nowMs: number): Statement {
   return {

@@ -306,8 +306,8 @@ async function compareOwn(kept: Kept): Promise<void> {
 }
 
 /**
- * What is done from time to time: allotments that nobody uses go back, holds that are open for long go to the tables,
- * which are told what else is held, and what the tables have is compared.
+ * Runs from time to time. It compares what the tables have, and gives back allotments that are not used. It moves holds
+ * that are open for long to the tables, and tells them what else is held.
  */
 async function tend(kept: Kept): Promise<void> {
   const { clock, lease, reserves } = kept;

@@ -96,8 +96,8 @@ async function write(kept: Kept, { saving, apply }: Ended, removed: readonly str
 }
 
 /**
- * Goes on from what the tables have, where it is not known what became of a write: holds that they have are dropped
- * from memory, and holds of an allotment that is gone are given up. Rejects where the store cannot be asked.
+ * Goes on from what the tables have, where it is not known what became of a write. It drops from memory the holds that
+ * they have, and gives up the holds of an allotment that is gone. Rejects where the store cannot be asked.
  */
 export async function settleDoubt(kept: Kept): Promise<void> {
   const { tables, lease, reserves, byHold } = kept;

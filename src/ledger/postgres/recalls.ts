@@ -10,10 +10,10 @@ import type { SharedKeeper } from "./keeper.ts";
 const MAX_RECALLS = 5;
 
 /**
- * A writer that refuses nothing for want of credit, and bounds no output, before every live process has given back what
- * was allotted of the account, where that might suffice. It changes or revokes a key, and closes an account, in every
- * process before it answers. Rejects with `overloaded_error` where a process does not answer: what it has is unknown
- * until its lease ends.
+ * A writer that recalls first where that might suffice: every live process gives back what was allotted of the account.
+ * Only then does it refuse a command for want of credit, or bound output. It changes or revokes a key, and closes an
+ * account, in every process before it answers. Rejects with `overloaded_error` where a process does not answer: what it
+ * has is unknown until its lease ends.
  */
 export function withRecalls(
   writer: Writer,

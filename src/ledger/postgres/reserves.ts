@@ -83,8 +83,8 @@ export interface Made {
 }
 
 /**
- * Decides a hold over the allotment; `undefined` where only the whole account can tell: it does not suffice, or the
- * bound on the output follows from what is free.
+ * Decides a hold over the allotment. `undefined` where only the whole account can tell: the allotment does not suffice,
+ * or the bound on the output follows from what is free.
  */
 export function decideIn({ state }: Reserve, command: HoldCredit): Made | undefined {
   const { answer, effect } = decideHold(state, command);

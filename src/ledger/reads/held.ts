@@ -3,8 +3,8 @@ import type { Database } from "../../db/schema.ts";
 import type { Held } from "../open-holds.ts";
 
 /**
- * What is held beyond what the tables say is held: by `own`, which is this process's, and by other processes that hold
- * from memory, as each wrote it with its last settlement.
+ * What is held beyond what the tables say is held. `own` is this process's part. Other processes that hold from memory
+ * each wrote theirs with their last settlement.
  */
 export async function readHeld(database: Database, bootId: string, own: Held): Promise<Held> {
   const rows = await database

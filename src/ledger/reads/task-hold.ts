@@ -11,7 +11,7 @@ import {
 import type { Database } from "../../db/schema.ts";
 
 /**
- * The open hold of a task as it was made, with the prices of that time: what a run of the task may spend, in any
+ * The open hold of a task as it was made, with the prices of that time. It is what a run of the task may spend, in any
  * process. `undefined` where the task has ended or never was.
  */
 export async function readTaskHold(database: Database, taskId: string): Promise<Hold | undefined> {

@@ -20,7 +20,7 @@ interface Sides {
 }
 
 /**
- * What is wrong between the journal's files, the tables and memory, at one moment: each difference as a sentence, or as
+ * What is wrong between the journal's files, the tables and memory, at one moment. Each difference is a sentence, or
  * the id of the account or key. `gathered` is what this process has yet to bring into the tables.
  */
 export async function journalFaults(

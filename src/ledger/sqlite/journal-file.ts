@@ -14,7 +14,7 @@ import { type Clock, systemClock } from "../../core/time/clock.ts";
 
 /**
  * The journal: two files of a fixed size that are written in turns, over and over. Their blocks are there from the
- * start, so that a write waits for its own bytes alone and for nothing that the file system notes about the file.
+ * start. So a write waits for its own bytes alone, and for nothing that the file system notes about the file.
  */
 export interface JournalFile {
   /** Names this journal: the database says which one belongs to it. */

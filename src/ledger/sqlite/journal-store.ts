@@ -17,13 +17,13 @@ export interface JournalParts extends GatheringParts, TakenOver {
 export interface JournaledStore extends BooksStore {
   /**
    * Compares the journal's files with what was written to them, and the tables with what is after their mark with
-   * `known`; one sentence or id for each difference. Nothing may be written meanwhile.
+   * `known`. Resolves with one sentence or id for each difference. Nothing may be written meanwhile.
    */
   compareJournal(known: BooksState): Promise<readonly string[]>;
 }
 
 /**
- * Tables behind a journal: changes of requests are durable once they are in it, by one write each batch, and come into
+ * Tables behind a journal. Changes of requests are durable once they are in it, by one write each batch. They come into
  * the tables later, many at a time, together with the number of the last of them. Everything else is written to the
  * tables themselves, after what came before it. Resolves once the tables have what the run before had left in the
  * journal; rejects with one sentence when they do not take it. One write at a time: the caller sees to that.

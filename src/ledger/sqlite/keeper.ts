@@ -304,8 +304,8 @@ function* intentsOf({ state, prices }: LiveBooks): Iterable<Intent> {
 }
 
 /**
- * Groups that are done one after the other: first what changes rows that the rest may refer to, other than by the
- * books; then the others together, but each hold alone.
+ * Groups that are done one after the other. The first is of commands that change rows, other than by the books, that
+ * the rest may refer to. Then the others follow together, but each hold alone.
  */
 function* groupsOf(commands: readonly Command[]): Iterable<readonly Command[]> {
   const first = commands.filter(({ kind }) => GROUND.has(kind));

@@ -120,8 +120,8 @@ export function give(live: LiveBooks, taking: Taking): void {
 }
 
 /**
- * The changes as the tables see them: a hold of a request comes to them when it has ended, with its prices, and they
- * never counted it as held.
+ * The changes as the tables see them. A hold of a request comes to them when it has ended, with its prices. They never
+ * counted it as held.
  */
 export function tableChanges({ state, prices }: LiveBooks, changes: Changes): Changes {
   const accounts = new Map(changes.accounts);

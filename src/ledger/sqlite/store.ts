@@ -14,8 +14,8 @@ export interface SqliteStore {
 }
 
 /**
- * Tables in `database`, which must have the current schema. `onLost` is called when the disk has failed to keep what
- * was written, in a commit: no later sync brings back what one has dropped, so nothing after it can be trusted.
+ * Tables in `database`, which must have the current schema. `onLost` is called when the disk has failed, in a commit,
+ * to keep what was written. No later sync brings back what one has dropped, so nothing after it can be trusted.
  */
 export function openSqliteStore(
   database: SqliteDatabase,

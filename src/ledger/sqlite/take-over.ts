@@ -15,8 +15,8 @@ export interface TakenOver {
 }
 
 /**
- * Opens the journal of `database`. One that does not go on from the tables is of another copy of them: it is set aside,
- * and a new one with the id of `newId` takes its place.
+ * Opens the journal of `database`. A journal that does not go on from the tables is of another copy of them. It is set
+ * aside, and a new one with the id of `newId` takes its place.
  */
 export function takeOverJournal(database: SqliteDatabase, home: JournalHome, newId: () => string): TakenOver {
   const row = database.prepare("select journal, is_closed from journal").get();

@@ -135,9 +135,9 @@ async function daysOf(
 }
 
 /**
- * Takes days until they promise enough, of those with the highest numbers. All that is wanted above `floor` is in the days
- * that are taken, since no other one reaches above it, and none above `unseen` that is not among `days`; what they have
- * below it is left. At least one day is taken that was not looked at before, where there is one.
+ * Takes days until they promise enough, of those with the highest numbers. All that is wanted above `floor` is in the
+ * days that are taken. No other of `days` reaches above it, and a day outside `days` has none above `unseen`. What the
+ * taken days have below `floor` is left. At least one day is taken that was not looked at before, where there is one.
  */
 function takeDays(
   days: readonly Day[],

@@ -7,9 +7,9 @@ export type Horizon = () => Promise<bigint>;
 
 /**
  * One process writes to an embedded store, and its rows become visible in the order of their numbers. On a shared store
- * a row may become visible after one with a later number. So the newest number is remembered with the transactions that
- * were writing to the table then, and it is passed on once those have ended: they took their lock on the table before their
- * numbers.
+ * a row may become visible after one with a later number. So it remembers the newest number with the transactions that
+ * were writing to the table then, and passes it on once those have ended. They took their lock on the table before
+ * their numbers.
  */
 export function createHorizon(database: Database, engine: Engine, table: Table): Horizon {
   if (engine === "sqlite") return () => newest(database, table);

@@ -12,9 +12,9 @@ import { HOUR_MS, startOf } from "./views.ts";
 const MAX_ENTRIES = 5_000;
 
 /**
- * Notes for each hour the first and the last number of the entries that were written in it, up to the mark, which moves
- * in the same transaction. So entries of a time are found without an index by time, which each charge would pay for.
- * Resolves with whether there are more.
+ * Notes for each hour the first and the last number of its entries, up to the mark, which moves in the same
+ * transaction. So entries of a time are found without an index by time, which each charge would pay for. Resolves with
+ * whether there are more.
  */
 export async function noteLedgerHours({
   database,

@@ -75,9 +75,9 @@ const GROUPED: Readonly<Record<Grouping, readonly Dimension[]>> = {
 };
 
 /**
- * Usage by the books at one moment, exact to each request: what is counted in rollups, the requests that are not yet, and
- * those of five minutes of which only a part is asked for, or of an hour that lies too far back to be kept by five
- * minutes. Ordered by time and group.
+ * Usage by the books at one moment, exact to each request. It sums the rollups, and counts the requests that are not in
+ * them yet. It also counts single requests where a query asks for only a part of five minutes. The same goes for a part
+ * of an hour that lies too far back to be kept by five minutes. Ordered by time and group.
  */
 export function readUsage(
   database: Database,

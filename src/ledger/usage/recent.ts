@@ -38,9 +38,9 @@ export async function readRecentMark(database: Database): Promise<RecentMark> {
 }
 
 /**
- * Counts the next requests that are in the rollups of hours by five minutes, too, and drops what is older than the last
- * hours, in one transaction. Until there are enough of them it does nothing. As with `rollUp`, what was read is written
- * only where the mark is as it was. Resolves with whether there is more to count now.
+ * Counts the next requests of the rollups of hours by five minutes, too, and drops what is older than the last hours,
+ * in one transaction. Until there are enough of them it does nothing. As with `rollUp`, what was read is written only
+ * where the mark is as it was. Resolves with whether there is more to count now.
  */
 export async function rollUpRecent({
   database,

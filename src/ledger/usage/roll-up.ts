@@ -9,8 +9,8 @@ import { rollupsOf, storeRollups, withStored } from "./rollups.ts";
 import { DAY_MS, HOUR_MS } from "./views.ts";
 
 /**
- * Requests that are counted in one transaction. Writes to an embedded store wait for it, and it writes rollups alone: how
- * many there are depends on the names that requests have, more than on their number.
+ * Requests that are counted in one transaction. Writes to an embedded store wait for it, and it writes rollups alone.
+ * Their number depends on the names that requests have, more than on the number of requests.
  */
 const MAX_REQUESTS = 2_000;
 
@@ -25,9 +25,9 @@ export interface RollUpParts {
 }
 
 /**
- * Counts the next requests in the rollups and moves the mark past them, in one transaction. Rollups change with the mark
- * alone: what was read of both is written only where the mark is as it was, so that each request is counted once, however
- * often and by however many processes this is done. Resolves with whether there is more to count now.
+ * Counts the next requests in the rollups and moves the mark past them, in one transaction. Rollups change with the
+ * mark alone: what was read of both is written only where the mark is as it was. So each request is counted once,
+ * however often and by however many processes this is done. Resolves with whether there is more to count now.
  */
 export async function rollUp(parts: RollUpParts): Promise<boolean> {
   const { database, engine, horizon, failpoint, maxRequests = MAX_REQUESTS } = parts;

@@ -1,5 +1,5 @@
 /**
- * Takes away what the codecs of `@jsquash` leave in the process when they start: a `location` without an address, by which
+ * Takes away what the codecs of `@jsquash` leave in the process when they start: a `location` without an address. By it
  * other packages take the process for a browser and fail to load.
  */
 export function forgetCodecLocation(): void {

@@ -13,7 +13,7 @@ export interface Grid {
 const MOST_PIXELS = 40_000_000;
 
 /**
- * The images of which `file` is a grid, as PNG files, row by row; a pixel that is left over at the right or at the
+ * The images of which `file` is a grid, as PNG files, row by row. A pixel that is left over at the right or at the
  * bottom belongs to none. Rejects for a file that is no whole image, or too small or too large for it.
  */
 export async function cutGrid(file: Uint8Array<ArrayBuffer>, grid: Grid): Promise<Uint8Array[]> {

@@ -183,7 +183,7 @@ describeOnEngineOfSuite("the queue", (on) => {
     test("gives another account its first task at once, and reads a handful of rows for it", async () => {
       await insert(1, 100_000);
       await insert(100_001, 1, { account: "b" });
-      // As the server does by itself within a minute: a plan that was made of a count while all was still on its way in
+      // As the server does by itself within a minute. A plan that was made of a count while all was still on its way in
       // reads the whole table.
       if (on.name === "postgres") await station.execute("analyze tasks");
       const picks = await open().pending(3, NOBODY);

@@ -38,14 +38,14 @@ export interface TaskRun {
   /** Aborted with a `TaskStop` when the job must stop. */
   readonly signal: AbortSignal;
   /**
-   * To be called before anything is sent: the run asks for the timeline when the task fails, also where the job did not
+   * To be called before anything is sent. The run asks for the timeline when the task fails, also where the job did not
    * stop and comes to no outcome.
    */
   follow(timeline: () => RequestTimeline): void;
   /**
    * To be awaited before an attempt, which sends the task to the provider: durable when it resolves; rejects once
-   * another run owns the task. `at` names a provider that the task then is at, which only one can become that no other
-   * may have begun; absent: it stays where it is. `full`: that provider has as many tasks as it may, and none is sent.
+   * another run owns the task. `at` names the provider that the task is at from then on, where no other has begun it or
+   * may have. Absent: it stays where it is. `full`: that provider has as many tasks as it may, and none is sent.
    */
   beginAttempt(at?: ProviderPlace): Promise<"begun" | "full">;
   /**

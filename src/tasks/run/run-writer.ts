@@ -11,8 +11,8 @@ export interface RunWriter {
   /** From here on nothing is sent. */
   lose(): void;
   /**
-   * Resolves with the store's answer, however long the store is away; with `undefined` once the run is lost, this
-   * process writes nothing any more, or `until` says so between two tries. Rejects with `CommandRefused` where the
+   * Resolves with the store's answer, however long the store is away. Resolves with `undefined` once the run is lost,
+   * this process writes nothing any more, or `until` says so between two tries. Rejects with `CommandRefused` where the
    * store goes on refusing the command: insisting would keep the task, its hold and its place for ever.
    */
   submit<C extends TaskCommand>(command: C, until?: () => boolean): Promise<AnswerTo<C> | undefined>;

@@ -9,7 +9,7 @@ import { makeOverdue, openTaskStation, readTasks, type TaskStation } from "./sta
 import { noteDoubts, verifyTasks } from "./verify.ts";
 import { planTasks, runTask } from "./workload.ts";
 
-// The gateway is killed at every step of a task, and started again on the same store: no task is lost, none is stuck,
+// The gateway is killed at every step of a task, and started again on the same store. No task is lost, none is stuck,
 // none is charged twice, and none is sent twice outside the one gap. The provider is a double that counts what it took.
 
 interface Row {

@@ -59,9 +59,10 @@ function faultsOfEnds(
 }
 
 /**
- * A provider is asked for a task once; a second time only where the gateway died after it was about to be sent there
- * and before its answer was written down: the one gap, which no provider without a key of ours can close. The second is
- * asked where the first surely took no work, and nowhere else. No provider is asked before that is in the books.
+ * A provider is asked for a task once. It is asked a second time only where the gateway died in the one gap, which no
+ * provider without a key of ours can close. The gap begins when the task is about to be sent, and ends when the answer
+ * is written down. The second provider is asked where the first surely took no work, and nowhere else. No provider is
+ * asked before that is in the books.
  */
 function faultsOfWork({ makers, told }: TaskStation, rows: readonly TaskRow[]): string[] {
   return told.flatMap(({ id, plan, inDoubtAt }) => {

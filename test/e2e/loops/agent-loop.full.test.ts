@@ -11,7 +11,7 @@ import {
 import { type Caller, CALLERS } from "./callers.ts";
 
 // An agent's loop of four rounds, each with thinking and two parallel calls, by the SDK of each format with a model of
-// each vendor: calls and results arrive whole and in order, and what the model has signed comes back to it.
+// each vendor. Calls and results arrive whole and in order, and what the model has signed comes back to it.
 
 const TOOL = "look_up";
 const ROUNDS = 4;

@@ -208,7 +208,7 @@ const RESPONSES: Caller = {
 
 /**
  * What the helper makes of an answer. It takes no tools that are not strict, and refuses answers that have not come to
- * their own end, for which the answer itself is asked.
+ * their own end. For those the answer itself is asked.
  */
 async function parsedChat(client: OpenAI, body: Json): Promise<Json> {
   try {

@@ -4,7 +4,7 @@ import { type Format, NARROWED, SCHEMA } from "./asked.ts";
 import { CALLERS } from "./callers.ts";
 import { TARGETS } from "./targets.ts";
 
-// What a request may ask for beside words, from a caller of each format to a provider of each other one: it is there in
+// What a request may ask for beside words, from a caller of each format to a provider of each other one. It is there in
 // the provider's words, or a 400 names the caller's field, or what it lost is told.
 
 const FORMATS = Object.keys(CALLERS) as readonly Format[];

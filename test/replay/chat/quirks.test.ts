@@ -7,8 +7,8 @@ import { eventsOf } from "./fold.ts";
 import { breachesOf } from "./stream-rules.ts";
 import type { Json } from "../wire-json.ts";
 
-// Quirks of the vendors table that no recorded stream shows: each is put into a stream of our own, which must come
-// down with the same content and fit for official clients.
+// Quirks of the vendors table that no recorded stream shows. Each is put into a stream of our own, which must come down
+// with the same content and fit for official clients.
 
 const head = { id: "c", object: "chat.completion.chunk", created: 1, model: "up" };
 const USAGE = { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 };

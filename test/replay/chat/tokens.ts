@@ -2,10 +2,10 @@ import { type CountedTokens, splitOff, type Tokens } from "../charge.ts";
 import type { Json } from "../wire-json.ts";
 
 /**
- * Recorded usage as disjoint buckets, by the vendors table: cached tokens are part of the prompt and may themselves
- * be audio or images; reasoning, audio and images are part of the output. Where the total is higher than prompt
- * and completion, what stands beside them is added: xAI's reasoning, Mistral's audio, and the thinking that Google
- * leaves out of `completion_tokens`.
+ * Recorded usage as disjoint buckets, by the vendors table. Cached tokens are part of the prompt and may themselves be
+ * audio or images. Reasoning, audio and images are part of the output. Where the total is higher than prompt and
+ * completion, what stands beside them is added. These are xAI's reasoning, Mistral's audio, and the thinking that
+ * Google leaves out of `completion_tokens`.
  */
 export function tokensOf(usage: Json): CountedTokens {
   const inDetails = usage.prompt_tokens_details ?? usage.prompt_token_details ?? {};

@@ -10,7 +10,7 @@ import { piecesOf } from "./said.ts";
 import { afterAnswer, expectBlocksOfClaude, expectPartsOfGemini } from "./second-turn.ts";
 
 // Every recorded answer of Claude and Gemini, asked for as chat completions and read by the official SDK, helper
-// included: all that it says comes out, and sent back it reaches the provider as the blocks that the provider gave.
+// included. All that it says comes out. Sent back it reaches the provider as the blocks that the provider gave.
 
 const available = recordingsFor("recorded answers");
 

@@ -11,8 +11,8 @@ import { meaningOfGemini } from "./meaning-of-gemini.ts";
 import { meaningOfMessages } from "./meaning-of-messages.ts";
 import { TARGETS, type Target } from "./wanted.ts";
 
-// Every request that any vendor of chat completions was recorded with, sent to models of other wires: a strict provider
-// takes it, with the same turns, calls, results, media, tools and choice; or we say which field cannot be had.
+// Every request that any vendor of chat completions was recorded with, sent to models of other wires. A strict provider
+// takes it, with the same turns, calls, results, media, tools and choice. Or we say which field cannot be had.
 
 const available = recordingsFor("recorded chats");
 

@@ -8,7 +8,7 @@ import { cutsAt, eventEnds, runStage, withLineEnding } from "../cut-streams.ts";
 import type { Json } from "../wire-json.ts";
 import { crossStreams } from "./cut-formats.ts";
 
-// Streams of Claude and Gemini asked for as chat completions: how the bytes are cut into reads makes no difference, a
+// Streams of Claude and Gemini asked for as chat completions. How the bytes are cut into reads makes no difference. A
 // stream that ends early never becomes an answer that looks complete, and what came of it is charged.
 
 recordingsFor("recorded streams");

@@ -75,8 +75,9 @@ export function expectAsRecorded(found: CrossCase, received: Meaning, recorded: 
 }
 
 /**
- * A field in the form that is compared: `isFree` leaves the bound out; `auto` is the choice where none is made; an object that is closed, and a call that keeps to it, are a wish of one wire; the form's description
- * has a place of its own in one wire only.
+ * A field in the form that is compared. `isFree` leaves the bound out. `auto` is the choice where none is made. An
+ * object that is closed, and a call that keeps to it, are a wish of one wire. The form's description has a place of its
+ * own in one wire only.
  */
 function normal(field: keyof Meaning, meaning: Meaning, isFree: boolean): Json {
   const value: Json = meaning[field];

@@ -12,7 +12,7 @@ import { expectAsRecorded, unusedDifferences } from "./recorded-requests.ts";
 import { expectSchema, wantedOf } from "./wanted.ts";
 
 // Every recorded chat completions request of a case that other wires were recorded for, too, sent to models that speak
-// those: what they receive means what was sent, and what the providers answered to the same case comes back whole.
+// those. What they receive means what was sent. What the providers answered to the same case comes back whole.
 
 const available = recordingsFor("cross-protocol recordings");
 

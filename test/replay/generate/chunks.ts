@@ -17,8 +17,8 @@ export function framedAsEvents(chunks: readonly Json[]): string {
 }
 
 /**
- * The chunks that a client must get for those that came: what says nothing but usage goes into the last chunk, which
- * is the one with the first finish reason, held to the end; every candidate has parts.
+ * The chunks that a client must get for those that came. What says nothing but usage goes into the last chunk. That is
+ * the one with the first finish reason, held to the end. Every candidate has parts.
  */
 export function wantedChunks(chunks: readonly Json[], credit: Json): Json[] {
   const usage = chunks.findLast(({ usageMetadata }) => usageMetadata !== undefined)?.usageMetadata;

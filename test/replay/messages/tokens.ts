@@ -2,10 +2,10 @@ import { type CountedTokens, NO_TOKENS } from "../charge.ts";
 import type { Json } from "../wire-json.ts";
 
 /**
- * Recorded usage as disjoint buckets. `input_tokens` is what came from no cache; reads and writes stand beside it.
- * What was written for an hour is told apart; the rest of the writes is for five minutes, which also holds where the
- * split adds up to less than the total, as it does in a stream whose total grew while it searched. Thinking is a
- * part of the output.
+ * Recorded usage as disjoint buckets. `input_tokens` is what came from no cache; reads and writes stand beside it. What
+ * was written for an hour is told apart; the rest of the writes is for five minutes. This also holds where the split
+ * adds up to less than the total. It does so in a stream whose total grew while it searched. Thinking is a part of the
+ * output.
  */
 export function messagesTokens(usage: Json): CountedTokens {
   const written: number = usage.cache_creation_input_tokens ?? 0;

@@ -17,8 +17,8 @@ import { refusedBy } from "./refused.ts";
 import { RECORDED_APART, type RecordedApart } from "./recorded-apart.ts";
 import { decode, PAIRS, requestOf, sent, type Wire } from "./wires.ts";
 
-// Cases that were recorded in several wires: for each two of them the request of one, put into the other, asks for what was
-// recorded there; and the answer that was recorded there, given to a client of the first, says the same.
+// Cases that were recorded in several wires. For each two of them the request of one, put into the other, asks for what
+// was recorded there. The answer that was recorded there, given to a client of the first, says the same.
 
 const available = recordingsFor("cross-protocol cases");
 

@@ -6,7 +6,7 @@ import type { Json } from "../wire-json.ts";
 export type Meaning = Json;
 
 /**
- * A request in no format without what is its wire's alone: where a thing stood in the body, and the ids of calls, which
+ * A request in no format without what is its wire's alone: where a thing stood in the body, and the ids of calls. Calls
  * are numbered in the order in which they come. The input of calls is compared as a value.
  */
 export function meaningOf(chat: ChatRequest): Meaning {

@@ -9,8 +9,8 @@ import { type Gist, gistOf } from "./gist.ts";
 import { at, differences } from "./meaning.ts";
 import { recordingsOf, WIRES } from "./wires.ts";
 
-// Every recorded answer of a provider, asked for in each of the four formats and read by that format's official SDK, in
-// its raw way and by its helper: it has every word, thought and call.
+// Every recorded answer of a provider, asked for in each of the four formats. That format's official SDK reads it, in
+// its raw way and by its helper. It has every word, thought and call.
 
 const available = recordingsFor("recorded answers");
 

@@ -37,8 +37,8 @@ export function wantedEvents(recorded: string, own: Own, credit: string): string
 }
 
 /**
- * The one repair of a stream: a call of which the server told no argument before its end has them all in one delta, for
- * clients that read nothing else, and what follows is numbered on.
+ * The one repair of a stream. A call of which the server told no argument before its end has them all in one delta, for
+ * clients that read nothing else. What follows is numbered on.
  */
 function missingDelta(value: Json, told: Set<number>, added: number): string | undefined {
   const type = "response.function_call_arguments.delta";

@@ -8,9 +8,9 @@ export const SEALED = "reasoning.encrypted_content";
 const SAYS = /"(text|name|arguments|input)":"[^"]/;
 
 /**
- * Recorded usage as disjoint buckets: what came from the cache and what was written to it are parts of the input,
- * reasoning is a part of the output. Searches stand beside usage, or are counted by their items: opening a page is free.
- * Nothing is told where an answer says something and counts none of it.
+ * Recorded usage as disjoint buckets. What came from the cache and what was written to it are parts of the input.
+ * Reasoning is a part of the output. Searches stand beside usage, or are counted by their items: opening a page is
+ * free. Nothing is told where an answer says something and counts none of it.
  */
 export function responsesTokens({ usage, tool_usage: tools, output }: Json): CountedTokens | undefined {
   if (typeof usage?.input_tokens !== "number") return undefined;

@@ -115,8 +115,8 @@ const TAKEN_ID = /^[a-z]{2,4}_[A-Za-z0-9_-]{1,60}$/;
 const ANOTHERS_ID = /^(call|item|fco|at)_/;
 
 /**
- * Section 9.7 of the reference: what is not sealed is unknown to a provider that keeps nothing, so it goes, and with it the
- * ids of what followed it in its turn.
+ * Section 9.7 of the reference: what is not sealed is unknown to a provider that keeps nothing. So it goes, and with it
+ * the ids of what followed it in its turn.
  */
 function wantedItems(input: readonly Json[], told: string[]): Json[] {
   let isUnbound = false;

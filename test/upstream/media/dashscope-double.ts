@@ -4,8 +4,8 @@ import { type DashscopeRefusal, readVideo, readImages } from "./dashscope-strict
 import { type Desk, type MediaDouble, startMediaDouble } from "./media-double.ts";
 
 /**
- * A double of DashScope's makers of images and videos, as strict as the vendor: images while the call waits, videos as
- * tasks that are asked after. It is no provider, and what it makes are files to count, not to look at.
+ * A double of DashScope's makers of images and videos, as strict as the vendor. It makes images while the call waits,
+ * and videos as tasks that are polled. It is no provider, and what it makes are files to count, not to look at.
  */
 export function startDashscopeDouble(key: string): Promise<MediaDouble> {
   // Its base is as the vendor's SDKs take it.

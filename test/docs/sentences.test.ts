@@ -1,5 +1,6 @@
+import { Glob } from "bun";
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 // docs/STYLE.md: sentences have at most 25 words.
@@ -14,7 +15,7 @@ const MOST_WORDS = 25;
 function sentencesOf(page: string): string[] {
   return page
     .replace(/```[\s\S]*?```/g, "")
-    .split(/\n\s*\n|\n(?=[-*] |\d+\. |#|\|)/)
+    .split(/\n\s*\n|\n(?=[-*] |\d+\. |[#|@])/)
     .map((paragraph) => paragraph.trim().replace(/\s+/g, " "))
     .filter((paragraph) => !/^[|#]/.test(paragraph))
     .flatMap((paragraph) =>
@@ -23,6 +24,15 @@ function sentencesOf(page: string): string[] {
         .replace(/`[^`]*`/g, "X")
         .split(/(?<=[.!?:]) (?=[A-Z*"(])/),
     );
+}
+
+/** The texts of a source's comments: of each block, and of each run of lines that begin with two slashes. */
+function commentsOf(source: string): string[] {
+  const blocks = source
+    .matchAll(/^[ \t]*\/\*\*(.*?)\*\//gms)
+    .map(([, text = ""]) => text.replace(/\n[ \t]*\* ?/g, "\n"));
+  const runs = source.matchAll(/(?:^[ \t]*\/\/.*\n)+/gm).map(([text]) => text.replace(/^[ \t]*\/\/ ?/gm, ""));
+  return [...blocks, ...runs];
 }
 
 const wordsOf = (sentence: string): number =>
@@ -35,15 +45,34 @@ test("sentences are told apart, and words are counted as a reader sees them", ()
   expect(sentencesOf(page).map(wordsOf)).toEqual([6, 2, 2, 0]);
 });
 
+test("comments are found, and lines that follow one another are one", () => {
+  const source =
+    "/** One. */\nconst a = 1; // no run\n// Two\n// and three.\nb();\n  /**\n   * Four.\n   */\n";
+  expect(commentsOf(source).map((text) => text.trim())).toEqual(["One.", "Four.", "Two\nand three."]);
+});
+
+const namesOf = (pattern: string): string[] => [...new Glob(pattern).scanSync(ROOT)].toSorted();
+const textOf = (name: string): string => readFileSync(join(ROOT, name), "utf8");
+
+function tooLong(name: string, text: string): string[] {
+  return sentencesOf(text)
+    .filter((sentence) => wordsOf(sentence) > MOST_WORDS)
+    .map((sentence) => `${name}: ${wordsOf(sentence)} words: ${sentence}`);
+}
+
 test(`a sentence of the README and of a page has at most ${MOST_WORDS} words`, () => {
-  const pages = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => join("docs", name));
+  const pages = ["README.md", ...namesOf("docs/**/*.md")];
   expect(pages.length).toBeGreaterThan(10);
-  const long = ["README.md", ...pages.toSorted()].flatMap((page) =>
-    sentencesOf(readFileSync(join(ROOT, page), "utf8"))
-      .filter((sentence) => wordsOf(sentence) > MOST_WORDS)
-      .map((sentence) => `${page}: ${wordsOf(sentence)} words: ${sentence}`),
+  expect(pages.flatMap((name) => tooLong(name, textOf(name)))).toEqual([]);
+});
+
+test(`a sentence of a comment has at most ${MOST_WORDS} words`, () => {
+  const sources = ["src", "bin", "bench", "test", "console/src"]
+    .flatMap((folder) => namesOf(`${folder}/**/*.{ts,tsx,mjs}`))
+    // A program writes this one.
+    .filter((name) => name !== "console/src/api/schema.d.ts");
+  expect(sources.length).toBeGreaterThan(500);
+  expect(sources.flatMap((name) => commentsOf(textOf(name)).flatMap((text) => tooLong(name, text)))).toEqual(
+    [],
   );
-  expect(long).toEqual([]);
 });

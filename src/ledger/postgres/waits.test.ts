@@ -11,8 +11,8 @@ import { createPostgresExecutor } from "./executor.ts";
 import type { Executor } from "../writer.ts";
 
 /**
- * A transaction whose answer was lost may still be on its way to the disk when its commands are sent again, or taken
- * back: these then wait for its locks, and must see what it made.
+ * A transaction whose answer was lost may still be on its way to the disk. Meanwhile the writer sends its commands again,
+ * or takes them back. These then wait for its locks, and must see what it made.
  */
 describeOnPostgres("a batch that waited for another transaction", () => {
   let place: TestDatabase;

@@ -160,6 +160,12 @@ describe("what cannot stand by itself is not taken for what is known", () => {
   });
 });
 
+test("what is no object, or only begins or ends as one, is read in the plain way", () => {
+  for (const other of ["{", "{]", "{}}", "{}x", "[]", "7", "", " "])
+    expect([other, known(encoder.encode(other), values())]).toEqual([other, undefined]);
+  expect(known(encoder.encode(" {} "), values())?.value).toEqual({});
+});
+
 test("a key that stands twice beside what is known is found", () => {
   const earlier = values();
   const messages = [item(0), item(1)];
@@ -189,6 +195,13 @@ test("a text that could go beyond the bounds is read in the plain way", () => {
   expect(known(bytes, values(), { depth: 3, values: bytes.length })).toBeDefined();
   expect(known(bytes, values(), { depth: 2, values: bytes.length })).toBeUndefined();
   expect(known(bytes, values(), { depth: 3, values: 20 })).toBeUndefined();
+  // Each value has two bytes at least, whatever was known.
+  const even = encoder.encode(`{"a":"${"b".repeat(92)}"}`);
+  expect([even.length, known(even, values(), { depth: 3, values: 50 })?.value]).toEqual([
+    100,
+    { a: "b".repeat(92) },
+  ]);
+  expect(known(even, values(), { depth: 3, values: 49 })).toBeUndefined();
 });
 
 test("what would take far more memory than its text, or has a name of any length, is not kept", () => {

@@ -110,6 +110,10 @@ describe("of a list that has grown", () => {
       pretty(all.slice(0, 3)),
       text({ messages: all }),
       text({ messages: all.slice(0, 39) }),
+      // Other white space before the first item, and room for one more.
+      pretty(all.slice(0, 8)),
+      text({ messages: all.slice(0, 9) }),
+      pretty(all.slice(0, 10)),
     ];
     for (const bytes of steps) {
       const read = known(bytes, owner)?.value as { messages: object[] };
@@ -181,7 +185,9 @@ test("a key that stands twice beside what is known is found", () => {
 
 test("a member of any name is one like others", () => {
   const earlier = values();
-  const bytes = encoder.encode(`{"__proto__":${JSON.stringify([item(0)])},"1":${JSON.stringify([item(1)])}}`);
+  const bytes = encoder.encode(
+    `{"__proto__":${JSON.stringify([item(0, 600)])},"1":${JSON.stringify([item(1)])}}`,
+  );
   const wanted = plain(bytes)?.value;
   for (let again = 0; again < 3; again += 1) {
     const read = known(bytes, earlier)?.value;

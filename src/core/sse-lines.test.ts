@@ -222,6 +222,11 @@ describe("a whole event is told by its place in the bytes of its last data line"
       want: ["data: a\n\n", "data: b\n\n", "data: c\n\n"],
     },
     {
+      name: "cut before lines of one letter",
+      pieces: ["da", "ta: a\nx\n\ndata: b\n\nda", "ta: c\r\ny\n\ndata: d\n\n"],
+      want: ["data: a\nx\n\n", "data: b\n\n", "data: c\r\ny\n\n", "data: d\n\n"],
+    },
+    {
       name: "but not cut between two lines",
       pieces: ["data: a\n", "data: b\n\n", "data: c\n\n"],
       want: [null, "data: c\n\n"],
@@ -299,17 +304,18 @@ test("an end that comes twice is one", () => {
   expect(read).toEqual([3, -1]);
 });
 
-test("of many events only the one that was cut is copied", () => {
-  const read: Uint8Array[] = [];
-  const lines = createSseLines(
-    { data: (bytes) => void read.push(bytes), comment: () => undefined, dispatch: () => undefined },
-    100,
-  );
-  const [first, second] = ["data: 1\n\nda", "ta: 2\n\ndata: 3\n\ndata: 4\n\n"].map((text) =>
-    encoder.encode(text),
-  );
-  for (const piece of [first, second]) lines.push(piece as Uint8Array);
-  expect(read.map(({ buffer }) => [first?.buffer, second?.buffer].indexOf(buffer as ArrayBuffer))).toEqual([
-    0, -1, 1, 1,
-  ]);
+test("of many events only the one that was cut is copied, whatever ends their lines", () => {
+  for (const eol of ["\n", "\r\n"]) {
+    const read: Uint8Array[] = [];
+    const lines = createSseLines(
+      { data: (bytes) => void read.push(bytes), comment: () => undefined, dispatch: () => undefined },
+      100,
+    );
+    const pieces = ["data: 1||da", "ta: 2||data: 3||data: 4||"].map((text) =>
+      encoder.encode(text.replaceAll("|", eol)),
+    );
+    for (const piece of pieces) lines.push(piece);
+    const buffers = pieces.map(({ buffer }) => buffer);
+    expect(read.map(({ buffer }) => buffers.indexOf(buffer as ArrayBuffer))).toEqual([0, -1, 1, 1]);
+  }
 });

@@ -144,6 +144,13 @@ describe("by hand", () => {
     for (let i = 0; i < 100; i += 1) expect(lines.push(encoder.encode("data: x\n\n"))).toBe(true);
     expect(lines.push(encoder.encode("data: 6789"))).toBe(true);
     expect(lines.push(encoder.encode("x"))).toBe(false);
+    for (const [piece, isTaken] of [
+      ["data: x\n\ndata: 6789", true],
+      ["data: x\n\ndata: 67890", false],
+    ] as const)
+      expect(createSseLines({ data() {}, comment() {}, dispatch() {} }, 10).push(encoder.encode(piece))).toBe(
+        isTaken,
+      );
   });
 });
 

@@ -111,9 +111,9 @@ describe("of a list that has grown", () => {
       text({ messages: all }),
       text({ messages: all.slice(0, 39) }),
       // Other white space before the first item, and room for one more.
-      pretty(all.slice(0, 8)),
-      text({ messages: all.slice(0, 9) }),
-      pretty(all.slice(0, 10)),
+      pretty(all.slice(28, 36)),
+      text({ messages: all.slice(28, 37) }),
+      pretty(all.slice(28, 38)),
     ];
     for (const bytes of steps) {
       const read = known(bytes, owner)?.value as { messages: object[] };

@@ -197,4 +197,6 @@ test("items that matched before are not looked at again, but are counted, and th
   expect([accepts(["?", 2], 1), accepts(["?", 2], 0), accepts(["?", "?"], 1)]).toEqual([true, false, false]);
   expect([accepts([1, 2], 2), accepts([1, "?"], 2), accepts([1, 2, 3, 4], 3)]).toEqual([true, false, false]);
   expect([accepts("no list", 0), accepts([], 0), accepts([1], 1, 7)]).toEqual([false, false, false]);
+  for (const other of [null, undefined, "text", 7, []])
+    expect([other, schema.accepts(other, { list: 1 })]).toEqual([other, false]);
 });

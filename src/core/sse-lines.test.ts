@@ -144,6 +144,13 @@ describe("by hand", () => {
     for (let i = 0; i < 100; i += 1) expect(lines.push(encoder.encode("data: x\n\n"))).toBe(true);
     expect(lines.push(encoder.encode("data: 6789"))).toBe(true);
     expect(lines.push(encoder.encode("x"))).toBe(false);
+    for (const [piece, isTaken] of [
+      ["data: x\n\ndata: 6789", true],
+      ["data: x\n\ndata: 67890", false],
+    ] as const)
+      expect(createSseLines({ data() {}, comment() {}, dispatch() {} }, 10).push(encoder.encode(piece))).toBe(
+        isTaken,
+      );
   });
 });
 
@@ -173,4 +180,149 @@ test("whole lines are read where they are: bytes are joined only for a line that
   );
   for (const piece of pieces) lines.push(piece);
   expect(read.map((bytes) => pieces.findIndex((piece) => piece === bytes))).toEqual([0, 1, -1, 3]);
+});
+
+describe("a whole event is told by its place in the bytes of its last data line", () => {
+  /** The whole events of a stream in pieces, and `null` for each that does not stand there whole. */
+  const wholeEvents = (pieces: readonly string[]): (string | null)[] => {
+    const events: (string | null)[] = [];
+    let last: Uint8Array = new Uint8Array(0);
+    const lines = createSseLines(
+      {
+        data: (bytes) => void (last = bytes),
+        comment: () => undefined,
+        dispatch: (start, end) =>
+          void events.push(
+            start === -1
+              ? null
+              : new TextDecoder("utf-8", { ignoreBOM: true }).decode(last.slice(start, end)),
+          ),
+      },
+      1_000,
+    );
+    for (const piece of pieces) lines.push(encoder.encode(piece));
+    lines.end();
+    return events;
+  };
+  const cases: readonly { name: string; pieces: readonly string[]; want: readonly (string | null)[] }[] = [
+    {
+      name: "one after the other",
+      pieces: ["data: a\n\nid: 1\ndata: b\n\n"],
+      want: ["data: a\n\n", "id: 1\ndata: b\n\n"],
+    },
+    { name: "with its mark", pieces: ["\ufeffdata: a\n\n"], want: ["\ufeffdata: a\n\n"] },
+    {
+      name: "in a piece of its own",
+      pieces: ["data: a\n\n", "data: b\n\n"],
+      want: ["data: a\n\n", "data: b\n\n"],
+    },
+    { name: "behind blank lines", pieces: ["\n\r\ndata: a\r\n\r\n"], want: ["data: a\r\n\r\n"] },
+    { name: "behind a comment", pieces: [": x\ndata: a\n\n"], want: ["data: a\n\n"] },
+    {
+      name: "but not with a comment in it",
+      pieces: ["data: a\n: x\n\ndata: b\n\n"],
+      want: [null, "data: b\n\n"],
+    },
+    {
+      name: "cut within a line",
+      pieces: ["da", "ta: a\n\nda", "ta: b\n\ndata: c\n\n"],
+      want: ["data: a\n\n", "data: b\n\n", "data: c\n\n"],
+    },
+    {
+      name: "cut before lines of one letter",
+      pieces: ["da", "ta: a\nx\n\ndata: b\n\nda", "ta: c\r\ny\n\ndata: d\n\n"],
+      want: ["data: a\nx\n\n", "data: b\n\n", "data: c\r\ny\n\n", "data: d\n\n"],
+    },
+    {
+      name: "but not cut between two lines",
+      pieces: ["data: a\n", "data: b\n\n", "data: c\n\n"],
+      want: [null, "data: c\n\n"],
+    },
+    {
+      name: "nor cut before its blank line",
+      pieces: ["data: a\n", "\ndata: b\n\n"],
+      want: [null, "data: b\n\n"],
+    },
+    {
+      name: "nor cut twice, between lines and within one",
+      pieces: ["id: 1\nda", "ta: b\n\ndata: c\n\n"],
+      want: [null, "data: c\n\n"],
+    },
+    {
+      name: "nor where a line feed may still belong to it",
+      pieces: ["data: a\r\n\r", "\ndata: b\n\n"],
+      want: [null, "data: b\n\n"],
+    },
+    {
+      name: "nor at the end of the stream without its blank line",
+      pieces: ["data: a\n\ndata: b"],
+      want: ["data: a\n\n", null],
+    },
+  ];
+  for (const { name, pieces, want } of cases)
+    test(name, () => expect(wholeEvents(pieces)).toEqual([...want]));
+});
+
+test("a visitor takes the events that it knows where none has begun, and is told of all others", () => {
+  const seen: string[] = [];
+  const known = "data: k\n\n";
+  const lines = createSseLines(
+    {
+      data: (bytes, start, end) => void seen.push(Buffer.from(bytes.slice(start, end)).toString()),
+      comment: () => undefined,
+      dispatch: (start, end) => void seen.push(`${start}-${end}`),
+      take(bytes, from) {
+        let at = from;
+        while (Buffer.from(bytes.slice(at)).toString().startsWith(known)) at += known.length;
+        if (at > from) seen.push(`taken ${from}-${at}`);
+        return at;
+      },
+    },
+    100,
+  );
+  const pieces = [
+    known + known,
+    `data: a\n\n${known}id: 1\ndata: b\n\n${known}`,
+    // It is an event's second line here.
+    `data: c\n${known}`,
+    `data: d\r\n\r\n${known}data: e\r\n\r\n`,
+  ];
+  for (const piece of pieces) expect(lines.push(encoder.encode(piece))).toBe(true);
+  expect(seen).toEqual([
+    ...["taken 0-18"],
+    ...["a", "0-9", "taken 9-18", "b", "18-33", "taken 33-42"],
+    ...["c", "k", "0-17"],
+    ...["d", "0-11", "taken 11-20", "e", "20-31"],
+  ]);
+});
+
+test("an end that comes twice is one", () => {
+  const read: number[] = [];
+  const lines = createSseLines(
+    {
+      data: (_, start, end) => void read.push(end - start),
+      comment: () => undefined,
+      dispatch: () => void read.push(-1),
+    },
+    100,
+  );
+  lines.push(encoder.encode("data: abc"));
+  for (let again = 0; again < 2; again += 1) lines.end();
+  expect(read).toEqual([3, -1]);
+});
+
+test("of many events only the one that was cut is copied, whatever ends their lines", () => {
+  for (const eol of ["\n", "\r\n"]) {
+    const read: Uint8Array[] = [];
+    const lines = createSseLines(
+      { data: (bytes) => void read.push(bytes), comment: () => undefined, dispatch: () => undefined },
+      100,
+    );
+    const pieces = ["data: 1||da", "ta: 2||data: 3||data: 4||"].map((text) =>
+      encoder.encode(text.replaceAll("|", eol)),
+    );
+    for (const piece of pieces) lines.push(piece);
+    const buffers = pieces.map(({ buffer }) => buffer);
+    expect(read.map(({ buffer }) => buffers.indexOf(buffer as ArrayBuffer))).toEqual([0, -1, 1, 1]);
+  }
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isEnded, mayBeBegun, TASK_ERRORS, TASK_KINDS, TASK_STATES } from "./task.ts";
+import { isEnded, mayBeBegun, TASK_ERRORS, TASK_KINDS, TASK_STATES, TRANSITIONS } from "./task.ts";
 
 test("the kinds of tasks, and why one may fail, in the words of the interface", () => {
   expect(TASK_KINDS.join()).toBe("image,video");
@@ -15,6 +15,17 @@ test("the kinds of tasks, and why one may fail, in the words of the interface", 
 
 test("a task has ended where it can go nowhere any more", () => {
   expect(TASK_STATES.filter(isEnded)).toEqual(["completed", "failed", "cancelled"]);
+});
+
+test("a task runs before it completes, is cancelled only before that, and may fail at any time", () => {
+  const before = (state: string) => TASK_STATES.filter((from) => TRANSITIONS[from].includes(state as never));
+  expect(TASK_STATES.map(before)).toEqual([
+    [],
+    ["pending"],
+    ["running"],
+    ["pending", "running"],
+    ["pending"],
+  ]);
 });
 
 test.each([

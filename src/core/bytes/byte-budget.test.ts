@@ -196,6 +196,39 @@ test("work that ends while it waits is told so, and holds nothing afterwards", a
   expect(budget.taken()).toBe(10);
 });
 
+test("work whose signal comes just as it goes on takes no other out of the line", async () => {
+  const budget = budgetOf(100);
+  const went: string[] = [];
+  const take = taker(went);
+  const leaving = new AbortController();
+  const [a, b, c] = [budget.open(), budget.open(), budget.open()];
+  take("a", a, 60);
+  take("b", b, 80, leaving.signal);
+  take("c", c, 30);
+  a.close();
+  leaving.abort(new Error("over"));
+  await settle();
+  expect(went).toEqual(["a", "b"]);
+  b.close();
+  await settle();
+  expect(went).toEqual(["a", "b", "c"]);
+});
+
+test("a part that is closed takes nothing, and does not wait for room", async () => {
+  const budget = budgetOf(10);
+  const went: string[] = [];
+  const take = taker(went);
+  const [other, account] = [budget.open(), budget.open()];
+  take("other", other, 10);
+  const part = openPart(account);
+  part.close();
+  take("part", part, 2);
+  await settle();
+  expect(went).toEqual(["other", "part: The work that was to hold bytes has ended."]);
+  other.close();
+  expect(budget.taken()).toBe(0);
+});
+
 test("a part of an account gives back at its close what it still holds, and no more; what it waits for later too", async () => {
   const budget = budgetOf(10);
   const went: string[] = [];

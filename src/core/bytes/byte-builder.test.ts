@@ -1,3 +1,4 @@
+import { heapStats } from "bun:jsc";
 import { describe, expect, test } from "bun:test";
 import { createByteBuilder } from "./byte-builder.ts";
 
@@ -49,6 +50,29 @@ test("builders that are used in turns do not write into one another's bytes", ()
     expect(taken).toEqual(counting(100, i));
     expect(one.take()).toEqual(counting(3));
   }
+});
+
+test("single bytes of two builders stay apart", () => {
+  const [one, other] = [createByteBuilder(), createByteBuilder()];
+  one.add(Uint8Array.of(1));
+  other.add(Uint8Array.of(2));
+  one.add(Uint8Array.of(3));
+  expect([one.take(), other.take()]).toEqual([Uint8Array.of(1, 3), Uint8Array.of(2)]);
+});
+
+test("of the buffers of many builders, or of large ones, little memory is kept for the next", () => {
+  const MIB = 1024 ** 2;
+  const heldAfter = (builders: number, bytes: number): number => {
+    const piece = new Uint8Array(Math.floor(bytes));
+    const all = Array.from({ length: builders }, () => createByteBuilder());
+    for (const builder of all) builder.add(piece);
+    for (const builder of all.splice(0)) builder.take();
+    Bun.gc(true);
+    return heapStats().extraMemorySize;
+  };
+  const before = heldAfter(1, 1);
+  expect(heldAfter(40, MIB) - before).toBeLessThan(8 * MIB);
+  expect(heldAfter(400, MIB / 10) - before).toBeLessThan(8 * MIB);
 });
 
 describe("bytes that are lent", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createRequestMemory, type RequestMemory } from "./request-memory.ts";
+import { createRequestMemory, JSON_FACTOR, type RequestMemory } from "./request-memory.ts";
 
 /** How many requests of `bytes` an owner gets in. */
 function fill(memory: RequestMemory, owner: string, bytes: number): number {
@@ -64,6 +64,27 @@ test("an end that comes twice is one, and leaves nothing behind", () => {
   for (const share of [...shares, ...shares]) share.hold(0);
   expect(memory.taken()).toBe(0);
   expect(fill(memory, "a", 10)).toBe(5);
+});
+
+test("requests are counted while they hold anything, a single byte too", () => {
+  const memory = createRequestMemory(() => 100);
+  const [one, other] = [memory.open("a"), memory.open("a")];
+  const counts = (): number[] => [memory.requests(), memory.owners(), memory.taken(), one.free()];
+  expect(counts()).toEqual([0, 0, 0, 100]);
+  one.hold(1);
+  expect(counts()).toEqual([1, 1, 1, 99]);
+  other.hold(40);
+  one.hold(3);
+  expect(counts()).toEqual([2, 1, 43, 57]);
+  other.hold(1);
+  one.hold(0);
+  expect(counts()).toEqual([1, 1, 1, 99]);
+  other.hold(0);
+  expect(counts()).toEqual([0, 0, 0, 100]);
+});
+
+test("a byte of JSON takes eight of memory", () => {
+  expect(JSON_FACTOR).toBe(8);
 });
 
 test("a limit that changes holds from the next request on", () => {

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { jsonText } from "../../../test/core/json-text.ts";
 import { runsOf } from "../../../test/runs.ts";
 import { openScan, readMembers, skipSpace, skipValue } from "./json-scan.ts";
-import { countMembers, countValues, eachPart, readShape } from "./json-shape.ts";
+import { countMembers, countValues, eachPart, namesInOrder, readShape } from "./json-shape.ts";
 
 const RUNS = runsOf(1_500, 20_000);
 const ROOMY = { depth: 64, values: 10_000 };
@@ -128,6 +128,33 @@ test("the parts of an object or a list within a text are visited in order, with 
   };
   expect(partsAt(0)).toEqual(["=0", '={"a" : [1, 2],"b":"x"}']);
   expect(partsAt(3)).toEqual(['"a"=[1, 2]', '"b"="x"']);
+});
+
+describe("white space", () => {
+  for (const [text, isCompact] of [
+    ['{"a":[1,{"b":"x y"}]}', true],
+    [' { "a" : [1] , "b" : {} } ', true],
+    ['{"a":[1, 2]}', false],
+    ['{"a":{"b" :2}}', false],
+    ['{"a":[\t]}', false],
+    ['{"a":[\n]}', false],
+    ['{"a":[\r]}', false],
+  ] as const)
+    test(`${JSON.stringify(text)} has ${isCompact ? "none" : "some"} within the values of its members`, () =>
+      expect(shapeOf(text)?.isCompact).toBe(isCompact));
+});
+
+test("the names of a value are those of its text, where none stands twice or is a number", () => {
+  const names = (value: Record<string, unknown>, count: number) => namesInOrder(value, count);
+  expect(names({ b: 1, a: 2 }, 2)).toEqual(["b", "a"]);
+  expect(names({}, 0)).toEqual([]);
+  expect(names({ b: 1, a: 2 }, 3)).toBeUndefined();
+  expect(names({ b: 1, 7: 2 }, 2)).toBeUndefined();
+});
+
+test("a string that does not end goes to the end of the text", () => {
+  for (const text of ['{"', '{"a', '{"a\\', '{"a":"', '{"a":"b', '{"a":"b\\"', `{"a":"${"b".repeat(99)}`])
+    expect([text, shapeOf(text)?.memberCount]).toEqual([text, 1]);
 });
 
 test("text that is no JSON is read to its end, whatever comes of it", () => {

@@ -134,6 +134,8 @@ describe("at the edges", () => {
     const bytes = encoder.encode('{"a":1}');
     expect(applyEdits(bytes, [])).toBe(bytes);
     expect(setMembers(bytes, {})).toBe(bytes);
+    const list = encoder.encode("[]");
+    expect(setMembers(list, {})).toBe(list);
   });
 });
 

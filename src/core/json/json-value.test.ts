@@ -1,9 +1,29 @@
 import { expect, test } from "bun:test";
-import { isJsonObject, jsonOfAmounts, present } from "./json-value.ts";
+import { filled, filledText, isJsonObject, jsonOfAmounts, objectsIn, present } from "./json-value.ts";
 
 test("an object of JSON is neither an array nor null", () => {
   expect([{}, { a: 1 }].map(isJsonObject)).toEqual([true, true]);
   expect([[], null, undefined, "a", 1, true].some(isJsonObject)).toBe(false);
+});
+
+test("a list has its objects, and what is no list has none", () => {
+  expect(objectsIn([{ a: 1 }, null, [], "b", {}])).toEqual([{ a: 1 }, {}]);
+  for (const other of [undefined, null, "text", { a: {} }, 7]) expect(objectsIn(other)).toEqual([]);
+});
+
+test("what is empty is nothing: a text, a list, an object", () => {
+  expect(["a", " ", "", 7, null, undefined, ["a"]].map(filledText)).toEqual([
+    "a",
+    " ",
+    ...Array.from({ length: 5 }, () => undefined),
+  ]);
+  expect([{}, [], { a: undefined }, [0], { a: 1, b: 2 }].map((value) => filled(value))).toEqual([
+    undefined,
+    undefined,
+    { a: undefined },
+    [0],
+    { a: 1, b: 2 },
+  ]);
 });
 
 test("members without a value are none", () => {

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { createListFacts, createSeenLists, keepList } from "./kept.ts";
+import {
+  createListFacts,
+  createMadeOnce,
+  createSeenLists,
+  isKept,
+  keep,
+  keepList,
+  makeOnce,
+} from "./kept.ts";
 
 const listOf = (count: number): object[] => Array.from({ length: count }, () => ({}));
 
@@ -30,6 +38,40 @@ describe("what is known of a list's first items", () => {
       undefined,
     ]);
   });
+});
+
+test("what is known of a list is found out once, of a single item too", () => {
+  const facts = createListFacts<number>();
+  let found = 0;
+  const list = listOf(1);
+  keepList(list, undefined);
+  for (let again = 0; again < 3; again += 1) facts.add(list, 1, () => (found += 1));
+  expect([facts.of(list), found]).toEqual([{ count: 1, fact: 1 }, 1]);
+});
+
+test("a list forgets its beginning once a later one goes on from it, so that a session holds no more than two", () => {
+  const facts = createListFacts<string>();
+  const first = listOf(2);
+  keepList(first, undefined);
+  facts.add(first, 2, () => "both");
+  const second = [...first, {}];
+  keepList(second, { list: first, count: 2 });
+  expect(facts.of(second)?.fact).toBe("both");
+  keepList([...second, {}], { list: second, count: 3 });
+  expect(facts.of(second)).toBeUndefined();
+});
+
+test("of an object that comes again things are made once, and come again too; of any other each time", () => {
+  const make = makeOnce(({ name }: { name: string }) => ({ made: name }));
+  const [again, once] = [keep({ name: "again" }), { name: "once" }];
+  expect([isKept(again), isKept(once)]).toEqual([true, false]);
+  expect([make(again), make(once)]).toEqual([{ made: "again" }, { made: "once" }]);
+  expect(make(again)).toBe(make(again));
+  expect(make(once)).not.toBe(make(once));
+  expect([make(again), make(once)].map(isKept)).toEqual([true, false]);
+  const made = createMadeOnce<object, object>();
+  for (const object of [again, once]) made.add(object, { of: object });
+  expect([made.get(again), made.get(once)]).toEqual([{ of: again }, undefined]);
 });
 
 test("of a list that goes on where one ends that was seen, only the rest is to be looked at", () => {

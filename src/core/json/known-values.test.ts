@@ -1,5 +1,13 @@
 import { expect, test } from "bun:test";
-import { createKnownValueStore, itemsAt, type KnownList, type KnownValue, standsAt } from "./known-values.ts";
+import {
+  allItemsAt,
+  createKnownValueStore,
+  isKnownList,
+  itemsAt,
+  type KnownList,
+  type KnownValue,
+  standsAt,
+} from "./known-values.ts";
 
 const valueOf = (name: string, text: string): KnownValue => ({
   name,
@@ -43,6 +51,20 @@ test("what is larger than all that may be kept is not kept, and what it stands f
   expect([store.bytes, own.named("n")]).toEqual([0, []]);
 });
 
+test("as much is kept as may be, and what is larger takes no room from the others", () => {
+  const store = createKnownValueStore(10);
+  const own = store.of("key");
+  const [a, b, whole] = ["aaaaa", "bbbbb", "cccccccccc"].map((text) => valueOf("n", text)) as [
+    KnownValue,
+    KnownValue,
+    KnownValue,
+  ];
+  for (const value of [a, b, valueOf("n", "12345678901")]) own.keep(value);
+  expect(own.named("n")).toEqual([b, a]);
+  own.keep(whole);
+  expect([own.named("n"), store.bytes]).toEqual([[whole], 10]);
+});
+
 test("of one name no more are kept than are looked through", () => {
   const store = createKnownValueStore(1_000);
   for (let i = 0; i < 40; i += 1) store.of("key").keep(valueOf("n", String(i + 10)));
@@ -67,6 +89,19 @@ test("items are counted as far as all of them stand there", () => {
     standsAt(list, Buffer.from("x[aa,bb,cc]y"), 1),
     standsAt(list, Buffer.from("[aa,bb,cc"), 0),
   ]).toEqual([true, false]);
+});
+
+test("all items of a list stand where the first to the last do, whatever is around them", () => {
+  const list: KnownList = { ...valueOf("n", "[ aa,bb ]"), items: { starts: [2, 5], ends: [4, 7] } };
+  const stand = (text: string): boolean => allItemsAt(list, Buffer.from(text), 1);
+  expect(["[aa,bb]", "[aa,bb,cc]", "[aa,bc]", "[ba,bb]", "[aa,b"].map(stand)).toEqual([
+    true,
+    true,
+    false,
+    false,
+    false,
+  ]);
+  expect([isKnownList(list), isKnownList(valueOf("n", "7"))]).toEqual([true, false]);
 });
 
 test("a long value stands where all of its bytes do: at its beginning, its middle and its end", () => {

@@ -110,6 +110,10 @@ describe("of a list that has grown", () => {
       pretty(all.slice(0, 3)),
       text({ messages: all }),
       text({ messages: all.slice(0, 39) }),
+      // Other white space before the first item, and room for one more.
+      pretty(all.slice(28, 36)),
+      text({ messages: all.slice(28, 37) }),
+      pretty(all.slice(28, 38)),
     ];
     for (const bytes of steps) {
       const read = known(bytes, owner)?.value as { messages: object[] };
@@ -160,6 +164,12 @@ describe("what cannot stand by itself is not taken for what is known", () => {
   });
 });
 
+test("what is no object, or only begins or ends as one, is read in the plain way", () => {
+  for (const other of ["{", "{]", "{}}", "{}x", "[]", "7", "", " "])
+    expect([other, known(encoder.encode(other), values())]).toEqual([other, undefined]);
+  expect(known(encoder.encode(" {} "), values())?.value).toEqual({});
+});
+
 test("a key that stands twice beside what is known is found", () => {
   const earlier = values();
   const messages = [item(0), item(1)];
@@ -175,7 +185,9 @@ test("a key that stands twice beside what is known is found", () => {
 
 test("a member of any name is one like others", () => {
   const earlier = values();
-  const bytes = encoder.encode(`{"__proto__":${JSON.stringify([item(0)])},"1":${JSON.stringify([item(1)])}}`);
+  const bytes = encoder.encode(
+    `{"__proto__":${JSON.stringify([item(0, 600)])},"1":${JSON.stringify([item(1)])}}`,
+  );
   const wanted = plain(bytes)?.value;
   for (let again = 0; again < 3; again += 1) {
     const read = known(bytes, earlier)?.value;
@@ -189,6 +201,13 @@ test("a text that could go beyond the bounds is read in the plain way", () => {
   expect(known(bytes, values(), { depth: 3, values: bytes.length })).toBeDefined();
   expect(known(bytes, values(), { depth: 2, values: bytes.length })).toBeUndefined();
   expect(known(bytes, values(), { depth: 3, values: 20 })).toBeUndefined();
+  // Each value has two bytes at least, whatever was known.
+  const even = encoder.encode(`{"a":"${"b".repeat(92)}"}`);
+  expect([even.length, known(even, values(), { depth: 3, values: 50 })?.value]).toEqual([
+    100,
+    { a: "b".repeat(92) },
+  ]);
+  expect(known(even, values(), { depth: 3, values: 49 })).toBeUndefined();
 });
 
 test("what would take far more memory than its text, or has a name of any length, is not kept", () => {

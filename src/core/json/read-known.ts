@@ -248,9 +248,7 @@ const QUOTES = 2;
 function keptName(bytes: Uint8Array, keyStart: number, keyEnd: number): string | undefined {
   if (keyEnd - keyStart > LONGEST_NAME + QUOTES) return undefined;
   for (let at = keyStart; at < keyEnd; at += 1) if (bytes[at] === BACKSLASH) return undefined;
-  const name = memberName(bytes, keyStart, keyEnd);
-  // Setting this one would set something else.
-  return name === "__proto__" ? undefined : name;
+  return memberName(bytes, keyStart, keyEnd);
 }
 
 function keep(bytes: Uint8Array, value: JsonObject, member: Held, known: KnownValues): void {

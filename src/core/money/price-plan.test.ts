@@ -75,15 +75,31 @@ describe("a plan", () => {
   test("is shared by requests between which no price changes", () => {
     const prices = { input: [evening, ...flat(3n)], output: flat(5n) };
     const plan = planOf(prices);
-    expect(planOf(prices, NOON + HOUR_MS - 1)).toBe(plan);
+    for (const later of [0, 1, HOUR_MS - 1]) expect(planOf(prices, NOON + later)).toBe(plan);
     expect(planOf(prices, NOON + 6 * HOUR_MS).dearest(["input"], 1)).toBe(9n);
     expect(planOf({ ...prices })).not.toBe(plan);
+  });
+
+  test("is made once where no price depends on the clock", () => {
+    const prices = { input: flat(3n), output: flat(5n) };
+    expect(planOf(prices, NOON + 1_000 * 24 * HOUR_MS)).toBe(planOf(prices));
+  });
+
+  test("charges each token at its price", () => {
+    const usage = { ...NO_USAGE, input: 6, output: 10 };
+    expect(planOf({ input: flat(3n), output: flat(5n) }).charge(usage).cost).toBe(68n);
   });
 
   test("names the version of its prices, and the moment of its first request", () => {
     const prices = { input: flat(3n), output: flat(5n) };
     planOf(prices);
     expect(planOf(prices, NOON + 1).snapshot).toEqual({ version: "v", prices, pricedAtMs: NOON });
+  });
+
+  test("has as the dearest of several the dearest of those that have a price", () => {
+    const plan = planOf({ input: flat(3n), output: flat(5n) });
+    expect(plan.dearest(["output", "input", "audio_input"], 1)).toBe(5n);
+    expect(plan.dearest(["audio_input"], 1)).toBe(0n);
   });
 
   test("is exact beyond what a number holds", () => {

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setSystemTime, test } from "bun:test";
+import { afterEach, describe, expect, setSystemTime, spyOn, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { systemClock, wait } from "./clock.ts";
 
@@ -20,6 +20,24 @@ test("the steady time of the system goes on", () => {
   const start = performance.now();
   while (performance.now() < start + 2);
   expect(systemClock.steadyMs()).toBeGreaterThan(before);
+});
+
+test("timers that wait equally many whole seconds, five or more, share one of the runtime's", () => {
+  const started = spyOn(globalThis, "setTimeout");
+  /** How many of the runtime's timers a second and a third one take. */
+  const more = (delayMs: number): number => {
+    const first = systemClock.setTimer(delayMs, () => {});
+    started.mockClear();
+    const others = [1, 2].map(() => systemClock.setTimer(delayMs, () => {}));
+    for (const timer of [first, ...others]) timer.cancel();
+    return started.mock.calls.length;
+  };
+  try {
+    expect([5_000, 6_000, 60_000].map(more)).toEqual([0, 0, 0]);
+    expect([1_000, 4_000, 5_500, 6_001].map(more)).toEqual([2, 2, 2, 2]);
+  } finally {
+    started.mockRestore();
+  }
 });
 
 describe("a wait", () => {

@@ -9,6 +9,7 @@ function openList() {
   const list = createTimerList(100, {
     now: () => now,
     start(delayMs, run) {
+      expect(running).toBeUndefined();
       said.starts += 1;
       const started = { dueMs: now + delayMs, run, isKept: true };
       running = started;

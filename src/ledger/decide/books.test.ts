@@ -189,13 +189,14 @@ describe("a broken invariant is a failure of its command, which leaves no trace:
   }
 
   test("an account or a key that is gone", () => {
-    for (const kind of ["account", "key"] as const) {
-      const broken = state({});
-      broken[`${kind}s`].clear();
-      const { outcomes, changes } = decide(broken, [voided("h")]);
-      expect(outcomes).toEqual([{ failure: `The ${kind} ${kind === "key" ? "k" : "a"} is not there.` }]);
-      expect(changes).toEqual(noChanges());
-    }
+    for (const command of [voided("h"), settle("h", 1n), settle("h", 61n)])
+      for (const kind of ["account", "key"] as const) {
+        const broken = state({});
+        broken[`${kind}s`].clear();
+        const { outcomes, changes } = decide(broken, [command]);
+        expect(outcomes).toEqual([{ failure: `The ${kind} ${kind === "key" ? "k" : "a"} is not there.` }]);
+        expect(changes).toEqual(noChanges());
+      }
   });
 
   test("and its neighbours are decided as if it were not there", () => {
@@ -310,8 +311,11 @@ describe("a charge above the hold", () => {
     test(name, () => {
       const { outcomes, changes } = decide(state({ key }), [settle("h", used)]);
       expect(outcomes).toEqual([{ answer: { ok: true, charged: want } }]);
-      const lost = changes.entries.filter(({ kind }) => kind === "loss").map(({ amount }) => amount);
-      expect(lost).toEqual(used === want ? [] : [want - used]);
+      const lost = changes.entries.filter(({ kind }) => kind === "loss");
+      // The operator has no balance.
+      expect(lost.map(({ amount, balanceAfter }) => [amount, balanceAfter])).toEqual(
+        used === want ? [] : [[want - used, 0n]],
+      );
       expect(changes.requests).toMatchObject([{ flags: used > 60n ? '["above_hold"]' : null }]);
     });
   }

@@ -36,7 +36,7 @@ describe("what a batch writes", () => {
 
   test("is a grant once, where the batch has it twice", () => {
     const { outcomes, changes } = decide(state({}), [grant("g", 7n), grant("g", 7n), grant("g", 8n)]);
-    const given = { answer: { ok: true, balance: 107n } };
+    const given = { answer: { ok: true, balance: 107n } } as const;
     expect(outcomes).toEqual([given, given, { answer: { ok: false, reason: "other_grant" } }]);
     expect(changes.entries).toHaveLength(1);
   });

@@ -173,4 +173,19 @@ describeOnEngines("an account", (engine) => {
       created_at_ms: 1n,
     });
   });
+
+  test("is renamed alone, also once it is closed, and one that nobody knows is not", async () => {
+    await books.run(books.createAccount("b"));
+    const rename = (account: string) => books.run({ kind: "rename_account", account, name: "new" });
+    const named = async (name: string) => (await books.row("accounts", "id", books.id(name))).name;
+    expect(await rename(books.id("a"))).toEqual({ ok: true });
+    expect([await named("a"), await named("b")]).toEqual(["new", "n"]);
+    await books.run(books.close("b"));
+    expect(await rename(books.id("b"))).toEqual({ ok: true });
+    expect(await books.row("accounts", "id", books.id("b"))).toMatchObject({
+      name: "new",
+      status: "disabled",
+    });
+    expect(await rename("nobody")).toEqual({ ok: false, reason: "unknown_account" });
+  });
 });

@@ -120,6 +120,45 @@ describe("notes of open holds", () => {
     notes.close();
   });
 
+  test("that the disk takes in part are taken back: such a hold was never made", () => {
+    const script = `
+      const { statSync } = await import("node:fs");
+      const { openIntents, readIntents } = await import(${JSON.stringify(join(import.meta.dir, "intents.ts"))});
+      const file = ${JSON.stringify(file)};
+      const notes = openIntents(file, "journal", () => []);
+      const made = (id) => ({
+        hold: { id, priceVersion: "v", model: "m".repeat(900) },
+        prices: { version: "v", rules: "{}" },
+      });
+      const noted = [];
+      let size = 0;
+      for (let refused = ""; refused === ""; ) {
+        size = statSync(file).size;
+        try {
+          notes.note(made("h" + noted.length));
+          noted.push("h" + noted.length);
+        } catch (error) {
+          refused = error.message;
+          console.log(refused);
+        }
+      }
+      console.log(noted.length > 1, statSync(file).size === size, readIntents(file, "journal").length === noted.length);`;
+    // The runtime's own files are no larger than that either: it writes none.
+    const limited = [
+      "sh",
+      "-c",
+      `trap '' XFSZ; ulimit -f 8; exec "$@"`,
+      "sh",
+      process.execPath,
+      "-e",
+      script,
+    ];
+    const { stdout } = Bun.spawnSync(limited, {
+      env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+    });
+    expect(stdout.toString()).toBe("The disk has no room for the note of a hold.\ntrue true true\n");
+  });
+
   test("that cannot begin say so, and leave nothing open", () => {
     mkdirSync(file);
     expect(() => open()).toThrow();

@@ -104,10 +104,8 @@ export function openIntents(
 /** Writes all of `text` at `end`, or takes back what came of it and throws. Returns its bytes. */
 function append(descriptor: number, text: string, end: number): number {
   const bytes = Buffer.byteLength(text);
-  let written = 0;
   try {
-    written = writeSync(descriptor, text, end);
-    if (written === bytes) return bytes;
+    if (writeSync(descriptor, text, end) === bytes) return bytes;
     throw new Error("The disk has no room for the note of a hold.");
   } catch (error) {
     ftruncateSync(descriptor, end);

@@ -5,7 +5,7 @@ import { openBooks, type TestBooks } from "../../test/ledger/books.ts";
 import { systemClock } from "../core/time/clock.ts";
 import type { Log } from "../core/log/log.ts";
 import type { Command, HoldCredit } from "./commands.ts";
-import { createSweeper, type Sweeper } from "./sweeper.ts";
+import { createSweeper, type Sweeper, type SweeperParts } from "./sweeper.ts";
 import { CommandRefused, createWriter, type Writer } from "./writer.ts";
 
 const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -158,7 +158,12 @@ describeOnEngines("a sweeper", (engine) => {
   });
 
   /** A sweeper with a lease of 600 s whose commands go nowhere, and are noted. */
-  function withoutWriter(books: TestBooks, clock: FakeClock, log: Log = quiet) {
+  function withoutWriter(
+    books: TestBooks,
+    clock: FakeClock,
+    log: Log = quiet,
+    openHolds: SweeperParts["openHolds"] = books.store.openHolds,
+  ) {
     const state = { refusing: false, refused: "", refusedAll: false };
     const sent: Command[] = [];
     const submit = async (command: Command): Promise<unknown> => {
@@ -171,7 +176,7 @@ describeOnEngines("a sweeper", (engine) => {
     const sweeper = createSweeper({
       database: books.store.database,
       engine: engine.name,
-      openHolds: books.store.openHolds,
+      openHolds,
       writer: { submit: submit as Writer["submit"], close: async () => {} },
       clock,
       log,
@@ -235,6 +240,27 @@ describeOnEngines("a sweeper", (engine) => {
       );
       expect(await sweeper.sweep()).toBe(2);
       expect(said).toEqual([{ holds: 2 }]);
+    });
+  });
+
+  test("counts what dead processes had set aside, and says so of a single one", async () => {
+    await onBooks(async ({ books, clock }) => {
+      const said: unknown[] = [];
+      const log: Log = { ...quiet, warn: (_, fields) => said.push(fields) };
+      const { sweeper } = withoutWriter(books, clock, log, { abandoned: () => [], release: async () => 1 });
+      expect(await sweeper.sweep()).toBe(1);
+      expect(said).toEqual([{ holds: 1 }]);
+    });
+  });
+
+  test("leaves the rest to the next time where the store takes nothing", async () => {
+    await onBooks(async ({ books, clock }) => {
+      await books.apply(lasting(books, "orphan", { boot: "dead" }));
+      const { sweeper, state } = withoutWriter(books, clock);
+      state.refusing = true;
+      expect(await sweeper.sweep().catch((error: Error) => error.message)).toBe("away");
+      state.refusing = false;
+      expect(await sweeper.sweep()).toBe(1);
     });
   });
 

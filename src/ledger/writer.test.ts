@@ -200,6 +200,10 @@ describe("the writer", () => {
     expect(gathered).toEqual([1, 1]);
     await write(10, 11, 12);
     expect(gathered).toEqual([1, 1, 1]);
+    // Five are few, however long nothing came before them.
+    nowMs += 100;
+    await write(20, 21, 22, 23, 24);
+    expect(gathered).toEqual([1, 1, 1]);
     nowMs += 100;
     await write(13, 14, 15, 16, 17, 18, 19);
     expect(gathered).toEqual([1, 1, 1, 1]);

@@ -48,6 +48,23 @@ describeOnEngines("a key", (engine) => {
     });
   });
 
+  test("is issued without limits, and may ask for no route, unless it is told", async () => {
+    await books.run(books.issueKey("new"));
+    expect(await row()).toMatchObject({
+      models: null,
+      budget: null,
+      expires_at_ms: null,
+      requests_per_minute: null,
+      tokens_per_minute: null,
+      concurrency: null,
+      routes: 0n,
+    });
+    for (const routes of [true, false]) {
+      await books.run(change({ routes }));
+      expect(await row()).toMatchObject({ routes: routes ? 1n : 0n });
+    }
+  });
+
   test("changes only in what is named", async () => {
     await books.run(books.issueKey("new", { models: ["m"], budget: 9n, expiresAtMs: 70 }));
     const steps: readonly [ChangeKey, object][] = [

@@ -55,6 +55,8 @@ describeOnEngines("a process", (engine) => {
     const first = await lease();
     await beat(120_000, 3_000);
     const second = await lease();
+    // Earlier versions, which know no allotments, left no mark.
+    expect(await books.row("processes", "boot_id", books.id("boot"))).toMatchObject({ allots: 1n });
     if (engine.name === "sqlite") {
       expect([first, second]).toEqual([61_000n, 123_000n]);
       return;
@@ -172,5 +174,20 @@ describeOnEngines("an account", (engine) => {
       balance: 5n,
       created_at_ms: 1n,
     });
+  });
+
+  test("is renamed alone, also once it is closed, and one that nobody knows is not", async () => {
+    await books.run(books.createAccount("b"));
+    const rename = (account: string) => books.run({ kind: "rename_account", account, name: "new" });
+    const named = async (name: string) => (await books.row("accounts", "id", books.id(name))).name;
+    expect(await rename(books.id("a"))).toEqual({ ok: true });
+    expect([await named("a"), await named("b")]).toEqual(["new", "n"]);
+    await books.run(books.close("b"));
+    expect(await rename(books.id("b"))).toEqual({ ok: true });
+    expect(await books.row("accounts", "id", books.id("b"))).toMatchObject({
+      name: "new",
+      status: "disabled",
+    });
+    expect(await rename("nobody")).toEqual({ ok: false, reason: "unknown_account" });
   });
 });

@@ -1,60 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { commandsFor } from "../../../test/ledger/books.ts";
+import { stateRead as state } from "../../../test/ledger/state-read.ts";
 import { RESULT, taskCommandsFor } from "../../../test/ledger/task-commands.ts";
 import { MAX_MICRO_CREDITS } from "../../core/money/credits.ts";
 import { decide } from "./books.ts";
 import { noChanges } from "./changes.ts";
-import { type BooksState, noState, referencesOf } from "./state.ts";
+import { referencesOf } from "./state.ts";
 import type { MoneyCommand } from "../commands.ts";
-import type { AccountRow, HoldRow, KeyRow } from "../rows.ts";
 
 const { grant, hold, settle, voided } = commandsFor((name) => name);
 const { submit, claim, attempt, noteRefusal, noteJob, renew, release, finish, fail, cancel, forgetFiles } =
   taskCommandsFor((name) => name);
-
-/** Rows as a store would have read them: the account has 100 with 60 held by `h`, unless told otherwise. */
-function state(more: {
-  readonly account?: Partial<AccountRow>;
-  readonly key?: Partial<KeyRow>;
-  readonly hold?: Partial<HoldRow>;
-  readonly entries?: BooksState["entries"];
-}): BooksState {
-  const account: AccountRow = { id: "a", status: "active", balance: 100n, held: 60n, ...more.account };
-  const key = {
-    id: "k",
-    account: "a",
-    revokedAtMs: null,
-    expiresAtMs: null,
-    budget: null,
-    spent: 0n,
-    held: 60n,
-  };
-  const made: HoldRow = {
-    id: "h",
-    account: "a",
-    key: "k",
-    requestId: "r",
-    boot: "b1",
-    model: "m",
-    priceVersion: "v",
-    amount: 60n,
-    expectedCost: 20n,
-    state: "held",
-    settled: null,
-    endReason: null,
-    createdAtMs: 1,
-    expiresAtMs: 2,
-    endedAtMs: null,
-    task: null,
-  };
-  return {
-    ...noState(),
-    accounts: new Map([["a", account]]),
-    keys: new Map([["k", { ...key, ...more.key }]]),
-    holds: new Map([["h", { ...made, ...more.hold }]]),
-    entries: more.entries ?? new Map(),
-  };
-}
 
 describe("what a batch refers to", () => {
   const none = {
@@ -233,13 +189,14 @@ describe("a broken invariant is a failure of its command, which leaves no trace:
   }
 
   test("an account or a key that is gone", () => {
-    for (const kind of ["account", "key"] as const) {
-      const broken = state({});
-      broken[`${kind}s`].clear();
-      const { outcomes, changes } = decide(broken, [voided("h")]);
-      expect(outcomes).toEqual([{ failure: `The ${kind} ${kind === "key" ? "k" : "a"} is not there.` }]);
-      expect(changes).toEqual(noChanges());
-    }
+    for (const command of [voided("h"), settle("h", 1n), settle("h", 61n)])
+      for (const kind of ["account", "key"] as const) {
+        const broken = state({});
+        broken[`${kind}s`].clear();
+        const { outcomes, changes } = decide(broken, [command]);
+        expect(outcomes).toEqual([{ failure: `The ${kind} ${kind === "key" ? "k" : "a"} is not there.` }]);
+        expect(changes).toEqual(noChanges());
+      }
   });
 
   test("and its neighbours are decided as if it were not there", () => {
@@ -343,17 +300,23 @@ describe("a charge above the hold", () => {
   const cases = [
     { name: "is what was used when there is enough", used: 90n, want: 90n },
     { name: "ends where the balance does", used: 130n, want: 100n },
+    { name: "loses the least that the balance lacks", used: 101n, want: 100n },
     { name: "ends where the budget does", used: 90n, key: { budget: 75n }, want: 75n },
     { name: "counts what the key has spent", used: 90n, key: { budget: 75n, spent: 10n }, want: 65n },
     { name: "is the hold when the budget is below it", used: 90n, key: { budget: 5n }, want: 60n },
+    { name: "is not there when all of the hold was used", used: 60n, key: { budget: 0n }, want: 60n },
     { name: "is not there when less was used", used: 59n, key: { budget: 0n }, want: 59n },
   ];
   for (const { name, used, key = {}, want } of cases) {
     test(name, () => {
       const { outcomes, changes } = decide(state({ key }), [settle("h", used)]);
       expect(outcomes).toEqual([{ answer: { ok: true, charged: want } }]);
-      const lost = changes.entries.filter(({ kind }) => kind === "loss").map(({ amount }) => amount);
-      expect(lost).toEqual(used === want ? [] : [want - used]);
+      const lost = changes.entries.filter(({ kind }) => kind === "loss");
+      // The operator has no balance.
+      expect(lost.map(({ amount, balanceAfter }) => [amount, balanceAfter])).toEqual(
+        used === want ? [] : [[want - used, 0n]],
+      );
+      expect(changes.requests).toMatchObject([{ flags: used > 60n ? '["above_hold"]' : null }]);
     });
   }
 });

@@ -1,5 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { journalAt, type JournalFile, type JournalHome } from "./journal-file.ts";
@@ -51,5 +64,159 @@ describe("a record of the journal", () => {
     takesMs = 1;
     expect([await write(4, true), await write(5, true)]).toEqual([false, true]);
     expect(numbers()).toHaveLength(5);
+  });
+});
+
+describe("the files of the journal", () => {
+  const MIB = 1024 * 1024;
+  /** What a file has room for, in one record. */
+  const ROOM = MIB - 64 - 16;
+  let folder: string;
+  let prefix: string;
+  let home: JournalHome;
+  let journal: JournalFile;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "switchyard-journal-"));
+    prefix = join(folder, "journal");
+    home = journalAt(prefix);
+    journal = home.open("one");
+  });
+  afterEach(() => {
+    journal.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const numbers = () => home.read()?.records.map(({ number }) => number);
+  const write = (number: number, bytes = 84) => journal.write(number, Buffer.alloc(bytes, "x"), true);
+  /** Changes bytes of the first file. */
+  const change = (at: number, ...bytes: readonly number[]) => {
+    const file = readFileSync(`${prefix}-a`);
+    file.set(bytes, at);
+    writeFileSync(`${prefix}-a`, file);
+  };
+
+  test("are of a fixed size, and nobody else may read them", () => {
+    for (const name of ["a", "b"]) {
+      const { size, mode } = statSync(`${prefix}-${name}`);
+      expect([size, mode & 0o777]).toEqual([MIB, 0o600]);
+    }
+  });
+
+  test("have room up to their last byte", async () => {
+    expect([journal.isTooLong(ROOM), journal.isTooLong(ROOM + 1)]).toEqual([false, true]);
+    await write(1);
+    expect([journal.hasRoom(ROOM - 100), journal.hasRoom(ROOM - 99)]).toEqual([true, false]);
+    await write(2, ROOM - 100);
+    expect(numbers()).toEqual([1, 2]);
+  });
+
+  test("are half full when more than half is written", async () => {
+    await write(1, MIB / 2 - 64 - 16);
+    expect(journal.isHalfFull()).toBe(false);
+    await write(2, 0);
+    expect(journal.isHalfFull()).toBe(true);
+    journal.turn();
+    expect(journal.isHalfFull()).toBe(false);
+  });
+
+  test("are written in turns: their records are in order, and those of the turn before are gone", async () => {
+    for (const number of [1, 2]) await write(number);
+    expect(journal.lastOfOther()).toBe(0);
+    journal.turn();
+    for (const number of [3, 4, 5]) await write(number);
+    expect([journal.lastOfOther(), numbers()]).toEqual([2, [1, 2, 3, 4, 5]]);
+    journal.turn();
+    await write(6);
+    expect([journal.lastOfOther(), numbers()]).toEqual([5, [3, 4, 5, 6]]);
+    journal.turn();
+    expect(journal.lastOfOther()).toBe(6);
+    journal.turn();
+    expect(journal.lastOfOther()).toBe(0);
+  });
+
+  test("end where a record is not whole, or does not follow", async () => {
+    for (const number of [1, 2, 3, 3, 4]) await write(number);
+    expect(numbers()).toEqual([1, 2, 3]);
+    const third = 64 + 2 * 100;
+    for (const at of [third + 4, third + 12, third + 16, third + 99]) {
+      const byte = readFileSync(`${prefix}-a`)[at]!;
+      change(at, byte ^ 1);
+      expect(numbers()).toEqual([1, 2]);
+      change(at, byte);
+    }
+    // A length that leads out of the file, by one byte.
+    const size = Buffer.alloc(4);
+    size.writeUInt32LE(MIB - third - 16 + 1);
+    change(third, ...size);
+    expect(numbers()).toEqual([1, 2]);
+  });
+
+  test("are no journal unless both are there, whole, and of one id", () => {
+    expect(home.read()).toEqual({ id: "one", records: [] });
+    change(0, 0);
+    expect(home.read()).toBeUndefined();
+    change(0, ...Buffer.from("switchyard journal 1 two"));
+    expect(home.read()).toBeUndefined();
+    change(0, ...Buffer.from("switchyard journal 1 one"));
+    expect(home.read()).toEqual({ id: "one", records: [] });
+    truncateSync(`${prefix}-a`, MIB - 1);
+    expect(home.read()).toBeUndefined();
+    rmSync(`${prefix}-a`);
+    expect(home.read()).toBeUndefined();
+  });
+
+  test("are gone on with by their id, and set aside where they have another", async () => {
+    await write(1);
+    home.open("one").close();
+    expect(numbers()).toEqual([1]);
+    const before = readFileSync(`${prefix}-a`);
+    home.open("two").close();
+    expect(home.read()).toEqual({ id: "two", records: [] });
+    expect(readFileSync(`${prefix}-a.before-two`)).toEqual(before);
+    expect(existsSync(`${prefix}-b.before-two`)).toBe(true);
+  });
+
+  test("keep nothing of a record whose write failed, once they are mended", async () => {
+    await write(1);
+    const [at, file] = [64 + 100, readFileSync(`${prefix}-a`)];
+    await write(2);
+    const second = readFileSync(`${prefix}-a`).subarray(at, at + 100);
+    writeFileSync(`${prefix}-a`, file);
+    journal.close();
+    journal = home.open("one");
+    const descriptor = Number(
+      readdirSync("/proc/self/fd").find((fd) => {
+        const link = `/proc/self/fd/${fd}`;
+        return existsSync(link) && readlinkSync(link) === `${prefix}-a`;
+      }),
+    );
+    // The disk takes a record, and says that it has not.
+    const failing = async (number: number) => {
+      closeSync(descriptor);
+      const written = write(number).then(
+        () => true,
+        () => false,
+      );
+      expect(openSync(`${prefix}-a`, constants.O_WRONLY)).toBe(descriptor);
+      change(64, ...second);
+      expect(await written).toBe(false);
+    };
+    await failing(2);
+    expect(numbers()).toEqual([2]);
+    await journal.mend();
+    expect(numbers()).toEqual([]);
+    await write(3);
+    await journal.mend();
+    expect(numbers()).toEqual([3]);
+  });
+
+  test("are closed with the journal", () => {
+    journal.close();
+    const open = readdirSync("/proc/self/fd").filter((fd) => {
+      const link = `/proc/self/fd/${fd}`;
+      return existsSync(link) && readlinkSync(link).startsWith(folder);
+    });
+    expect(open).toEqual([]);
+    journal = home.open("one");
   });
 });

@@ -196,7 +196,7 @@ test("work that ends while it waits is told so, and holds nothing afterwards", a
   expect(budget.taken()).toBe(10);
 });
 
-test("work whose signal comes just as it goes on takes no other out of the line", async () => {
+test("work that is cancelled just as it goes on removes no other work from the line", async () => {
   const budget = budgetOf(100);
   const went: string[] = [];
   const take = taker(went);

@@ -60,7 +60,7 @@ test("single bytes of two builders stay apart", () => {
   expect([one.take(), other.take()]).toEqual([Uint8Array.of(1, 3), Uint8Array.of(2)]);
 });
 
-test("of the buffers of many builders, or of large ones, little memory is kept for the next", () => {
+test("builders keep little memory for the next ones, however many or large they were", () => {
   const MIB = 1024 ** 2;
   const heldAfter = (builders: number, bytes: number): number => {
     const piece = new Uint8Array(Math.floor(bytes));

@@ -6,12 +6,12 @@ test("an object of JSON is neither an array nor null", () => {
   expect([[], null, undefined, "a", 1, true].some(isJsonObject)).toBe(false);
 });
 
-test("a list has its objects, and what is no list has none", () => {
+test("the objects of a list are found, and none in a value that is no list", () => {
   expect(objectsIn([{ a: 1 }, null, [], "b", {}])).toEqual([{ a: 1 }, {}]);
   for (const other of [undefined, null, "text", { a: {} }, 7]) expect(objectsIn(other)).toEqual([]);
 });
 
-test("what is empty is nothing: a text, a list, an object", () => {
+test("an empty text, list or object counts as no value", () => {
   expect(["a", " ", "", 7, null, undefined, ["a"]].map(filledText)).toEqual([
     "a",
     " ",

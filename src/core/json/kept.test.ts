@@ -40,7 +40,7 @@ describe("what is known of a list's first items", () => {
   });
 });
 
-test("what is known of a list is found out once, of a single item too", () => {
+test("a fact about a list is found out once, also of a list of one item", () => {
   const facts = createListFacts<number>();
   let found = 0;
   const list = listOf(1);
@@ -49,7 +49,7 @@ test("what is known of a list is found out once, of a single item too", () => {
   expect([facts.of(list), found]).toEqual([{ count: 1, fact: 1 }, 1]);
 });
 
-test("a list forgets its beginning once a later one goes on from it, so that a session holds no more than two", () => {
+test("a list forgets its beginning once a later list continues it, so that a session holds no more than two", () => {
   const facts = createListFacts<string>();
   const first = listOf(2);
   keepList(first, undefined);
@@ -61,7 +61,7 @@ test("a list forgets its beginning once a later one goes on from it, so that a s
   expect(facts.of(second)).toBeUndefined();
 });
 
-test("of an object that comes again things are made once, and come again too; of any other each time", () => {
+test("makeOnce makes one thing of an object that is kept, and keeps that too; of any other object it makes a new one", () => {
   const make = makeOnce(({ name }: { name: string }) => ({ made: name }));
   const [again, once] = [keep({ name: "again" }), { name: "once" }];
   expect([isKept(again), isKept(once)]).toEqual([true, false]);

@@ -51,7 +51,7 @@ test("what is larger than all that may be kept is not kept, and what it stands f
   expect([store.bytes, own.named("n")]).toEqual([0, []]);
 });
 
-test("as much is kept as may be, and what is larger takes no room from the others", () => {
+test("the store fills up to its limit, and a value above the limit removes no other", () => {
   const store = createKnownValueStore(10);
   const own = store.of("key");
   const [a, b, whole] = ["aaaaa", "bbbbb", "cccccccccc"].map((text) => valueOf("n", text)) as [
@@ -91,7 +91,7 @@ test("items are counted as far as all of them stand there", () => {
   ]).toEqual([true, false]);
 });
 
-test("all items of a list stand where the first to the last do, whatever is around them", () => {
+test("a list's items are compared from the first to the last, and not the white space around them", () => {
   const list: KnownList = { ...valueOf("n", "[ aa,bb ]"), items: { starts: [2, 5], ends: [4, 7] } };
   const stand = (text: string): boolean => allItemsAt(list, Buffer.from(text), 1);
   expect(["[aa,bb]", "[aa,bb,cc]", "[aa,bc]", "[ba,bb]", "[aa,b"].map(stand)).toEqual([

@@ -84,7 +84,7 @@ test("white space before known items counts, though there is none within them", 
   expect(compactOf(`{"messages":[ ${a},${c}]}`)).toBe(false);
 });
 
-describe("what is kept", () => {
+describe("a value that is kept", () => {
   const isKeptAs = (text: string): boolean => {
     const session = openSession();
     session.read(`{"filler":"${"f".repeat(900)}","a":${text}}`);
@@ -120,19 +120,19 @@ describe("what is kept", () => {
     ]);
   });
 
-  test("does not depend on what else is in the text", () => {
+  test("is kept whatever else is in the text", () => {
     const session = openSession();
     session.read(`{"zeros":[${"0,".repeat(2_000)}0],"a":[${JSON.stringify(item("a"))}]}`);
     expect([session.keptOf("zeros"), session.keptOf("a")].map(({ length }) => length)).toEqual([0, 1]);
   });
 
-  test("is there once, however often it comes", () => {
+  test("is kept once, however often it comes", () => {
     const session = openSession();
     const text = JSON.stringify({ a: item("a"), b: "b".repeat(2_000), c: [item("c")] });
     const first = session.read(text);
     const bytes = session.bytes();
     const again = session.read(text);
-    expect(again).toEqual(first as object);
+    expect(again).toEqual(first);
     expect(["a", "c"].map((name) => again?.[name] === first?.[name])).toEqual([true, true]);
     expect(["a", "b", "c"].map((name) => session.keptOf(name).length)).toEqual([1, 1, 1]);
     expect(session.bytes()).toBe(bytes);
@@ -153,7 +153,7 @@ describe("what is kept", () => {
     expect(session.read(`{"a":[${digits}2]}`)).toEqual({ a: [Number(`${digits}2`)] });
   });
 
-  test("comes again: lists, their items and objects, and what is known of a list's beginning", () => {
+  test("is marked as one that comes again, with its items, and a list with its beginning", () => {
     const session = openSession();
     const facts = createListFacts<string>();
     const first = session.readList(items("abc"));

@@ -32,7 +32,7 @@ describe("a charge whose facts are forgotten", () => {
     ]);
   });
 
-  test("has no price for what was never sold", () => {
+  test("has a line without a price for a bucket that is not sold", () => {
     expect(linesOf({ input: 5, seconds: 2 }, 15n)).toEqual(["input 5 3 15", "second 2 null 0"]);
   });
 });

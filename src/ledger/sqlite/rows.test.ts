@@ -42,7 +42,11 @@ test("records that go into the tables together write an account and a key once, 
     keys: new Map([["k", { id: "k", spent, held: 0n }]]),
   });
   const all = [change("a", -30n, 30n), change("b", 7n, 0n), change("a", -50n, 50n)];
-  openSqliteRows(database).save(all.flatMap((changes) => batchOf([], changes).money ?? []));
+  const rows = openSqliteRows(database);
+  const written = () => database.prepare("select total_changes() as rows").get()?.["rows"] as bigint;
+  const before = written();
+  rows.save(all.flatMap((changes) => batchOf([], changes).money ?? []));
+  expect(written() - before).toBe(3n);
   expect(database.prepare("select id, balance from accounts order by id").all()).toEqual([
     { id: "a", balance: 20n },
     { id: "b", balance: 7n },

@@ -142,6 +142,33 @@ describe("the files of the journal", () => {
     expect(stdout.toString()).toBe("The disk has no room for the journal.\n");
   });
 
+  test("say why the disk does not take a record, or that it takes only a part", () => {
+    const script = `
+      const { closeSync, openSync } = await import("node:fs");
+      const { journalAt } = await import(${JSON.stringify(join(import.meta.dir, "journal-file.ts"))});
+      const journal = journalAt(${JSON.stringify(prefix)}).open("one");
+      for (const nobodyWaits of [true, false])
+        await journal.write(1, Buffer.alloc(100_000), nobodyWaits).catch((error) => console.log(error.message));
+      journal.close();
+      for (const nobodyWaits of [true, false])
+        await journal.write(1, Buffer.alloc(1), nobodyWaits).catch((error) => console.log(error.code));`;
+    const limited = [
+      "sh",
+      "-c",
+      `trap '' XFSZ; ulimit -f 8; exec "$@"`,
+      "sh",
+      process.execPath,
+      "-e",
+      script,
+    ];
+    const { stdout } = Bun.spawnSync(limited, {
+      env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+      timeout: 10_000,
+    });
+    const part = "The disk took only a part of the journal's record.";
+    expect(stdout.toString()).toBe([part, part, "EBADF", "EBADF", ""].join("\n"));
+  });
+
   test("are mended only after a write that failed", async () => {
     change(64, 7);
     await journal.mend();

@@ -16,12 +16,19 @@ async function openTables() {
   const tables = openSqliteStore(database);
   const batches: Batch[] = [];
   const answers: (Written | "lost" | "lost but written" | undefined)[] = [];
-  const state = { loads: 0, closed: 0, isUnreadable: false };
+  const state: { loads: number; closed: number; isUnreadable: boolean; answers?: Promise<void> | undefined } =
+    {
+      loads: 0,
+      closed: 0,
+      isUnreadable: false,
+    };
   const store: KeeperParts["store"] = {
     async load(references) {
       state.loads += 1;
       if (state.isUnreadable) throw new Error("it cannot be read");
-      return tables.load(references);
+      const found = tables.load(references);
+      await state.answers;
+      return found;
     },
     async write(batch) {
       batches.push(batch);
@@ -142,6 +149,7 @@ describe("a hold", () => {
   test("is refused for now while nothing can be written, or its note cannot, and nothing is held", async () => {
     const { keeper, state, kindOf } = await opened();
     state.isFull = true;
+    expect(await keeper.execute([hold("h", 1n)])).toMatchObject([{ passing: true }]);
     expect(await kindOf((async () => await keeper.hold(hold("h", 1n)))())).toBe("overloaded_error" as never);
     state.isFull = false;
     state.lost = "the disk is broken";
@@ -221,7 +229,8 @@ describe("a batch", () => {
       OK,
     ]);
     answers.push(AWAY);
-    expect(await keeper.execute([grant("g4", 1n), { kind: "ping" }])).toEqual([AWAY, AWAY]);
+    expect(await keeper.execute([grant("g4", -40n), { kind: "ping" }])).toEqual([AWAY, AWAY]);
+    expect(await keeper.hold(hold("all of it", 101n))).toEqual({ ok: true, amount: 101n });
     expect(await keeper.execute([grant("g5", 1n)])).toEqual([{ answer: { ok: true, balance: 102n } }]);
     expect(await keeper.compare()).toEqual([]);
   });
@@ -281,4 +290,16 @@ test("accounts and keys that nothing is held of are read again where few are kep
   await keeper.execute([voided("h"), voided("still there")]);
   expect(await keeper.hold(hold("x", 100n))).toEqual({ ok: true, amount: 100n });
   expect(tables.state.loads).toBe(loads + 1);
+});
+
+test("what was read of an account that was changed and dropped meanwhile counts for nothing", async () => {
+  const { tables } = await opened();
+  const { keeper } = await open(tables, { mostRows: 1 });
+  const late = Promise.withResolvers<void>();
+  tables.state.answers = late.promise;
+  const held = keeper.hold(hold("h", 101n));
+  tables.state.answers = undefined;
+  await keeper.execute([grant("g2", 1n)]);
+  late.resolve();
+  expect(await held).toEqual({ ok: true, amount: 101n });
 });

@@ -151,6 +151,10 @@ describeOnEngines("a mark of the audit", (engine) => {
 describeOnEngines("a ping", (engine) => {
   const books = useBooks(engine);
 
+  test("goes to the engine that the store names", () => {
+    expect(books.store.engine).toBe(engine.name);
+  });
+
   test("is written each time", async () => {
     const pings = async (): Promise<bigint> =>
       (await books.store.database.selectFrom("store_health").select("pings").executeTakeFirstOrThrow()).pings;

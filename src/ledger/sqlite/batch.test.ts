@@ -73,6 +73,13 @@ describe("a batch of the tables", () => {
     expect(endedTasks).toEqual([]);
   });
 
+  test("has the end of a task that was never begun", () => {
+    const { money } = batchOf([], changesOf(submit("x", 1n), cancel("x")));
+    const { rows } = readChanges(money![0]!.changes);
+    const at = WRITES.findIndex(({ write }) => write.kind === "insert" && write.rows.table === "tasks");
+    expect(rows[at]?.[0]?.slice(-3)).toEqual([null, null, 2]);
+  });
+
   test("has the requests of new tasks, and names the tasks that ended", () => {
     const read = stateRead({});
     const [made] = batchOf([], decide(read, [submit("x", 1n)]).changes).money!;

@@ -17,6 +17,7 @@ function open(left: readonly JournalRecord[] = [], answers: (Written | "lost" | 
   const gaps: Gap[] = [];
   const lost: string[] = [];
   const passed: string[] = [];
+  let marksRead = 0;
   const gathering = createGathering(
     { mark, left },
     {
@@ -32,7 +33,10 @@ function open(left: readonly JournalRecord[] = [], answers: (Written | "lost" | 
           return answer;
         },
       },
-      readMark: () => mark,
+      readMark() {
+        marksRead += 1;
+        return mark;
+      },
       onGap: (gap) => gaps.push(gap),
       onLost: (reason) => lost.push(reason),
       pace: clock,
@@ -54,7 +58,7 @@ function open(left: readonly JournalRecord[] = [], answers: (Written | "lost" | 
       (error: Error) => error.message,
     );
   const gathered = () => gathering.look(async (records) => records.map(({ number }) => number));
-  return { clock, gathering, writes, written, gaps, lost, passed, why, gathered };
+  return { clock, gathering, writes, written, gaps, lost, passed, why, gathered, marksRead: () => marksRead };
 }
 
 const LEFT = [
@@ -88,7 +92,7 @@ describe("records of the journal", () => {
     expect(writes).toHaveLength(0);
     gathering.add("x");
     await clock.advance(0);
-    expect(writes.map(({ money }) => money?.length)).toEqual([256]);
+    expect(writes.map(({ money, isLazy }) => [money?.length, isLazy])).toEqual([[256, true]]);
     expect(clock.timers()).toBe(0);
   });
 
@@ -185,11 +189,15 @@ describe("records of which no answer came", () => {
       ["lost", [["four five", 5, true]]],
       ["lost but written", []],
     ] as const) {
-      const { gathering, written, why, gathered } = open(LEFT, [answer]);
-      expect(await why(gathering.move(false))).toBe("the thread died");
+      const { gathering, written, why, gathered, marksRead } = open(LEFT, [answer]);
+      expect([await why(gathering.move(false)), marksRead()]).toEqual(["the thread died", 0]);
       written();
       await gathering.move(false);
-      expect(written()).toEqual(again.map((each) => [...each]));
+      gathering.add("six");
+      await gathering.move(false);
+      expect(written()).toEqual([...again.map((each) => [...each]), ["six", 6, true]]);
+      // The mark is read where no answer came, and not again.
+      expect(marksRead()).toBe(1);
       expect(await gathered()).toEqual([]);
       gathering.stop();
     }

@@ -99,6 +99,8 @@ describe("the files of the journal", () => {
     for (const name of ["a", "b"]) {
       const { size, mode } = statSync(`${prefix}-${name}`);
       expect([size, mode & 0o777]).toEqual([MIB, 0o600]);
+      const title = `${"switchyard journal 1 one".padEnd(63)}\n`;
+      expect(readFileSync(`${prefix}-${name}`)).toEqual(Buffer.from(title + "\0".repeat(MIB - 64)));
     }
   });
 
@@ -106,8 +108,75 @@ describe("the files of the journal", () => {
     expect([journal.isTooLong(ROOM), journal.isTooLong(ROOM + 1)]).toEqual([false, true]);
     await write(1);
     expect([journal.hasRoom(ROOM - 100), journal.hasRoom(ROOM - 99)]).toEqual([true, false]);
-    await write(2, ROOM - 100);
-    expect(numbers()).toEqual([1, 2]);
+    await write(2, ROOM - 116);
+    await write(3, 0);
+    expect(numbers()).toEqual([1, 2, 3]);
+  });
+
+  test("have records as every version writes them, so that a later one reads what an earlier left", async () => {
+    await journal.write(258, Buffer.from("text"), true);
+    const record = readFileSync(`${prefix}-a`).subarray(64, 64 + 20);
+    expect(record.toString("hex")).toBe("040000000201000000000000563ef00f74657874");
+  });
+
+  test("are not begun where the disk has no room for them", () => {
+    const script = `
+      const { journalAt } = await import(${JSON.stringify(join(import.meta.dir, "journal-file.ts"))});
+      try {
+        journalAt(${JSON.stringify(join(folder, "large"))}).open("one");
+      } catch (error) {
+        console.log(error.message);
+      }`;
+    const limited = [
+      "sh",
+      "-c",
+      `trap '' XFSZ; ulimit -f 8; exec "$@"`,
+      "sh",
+      process.execPath,
+      "-e",
+      script,
+    ];
+    const { stdout } = Bun.spawnSync(limited, {
+      env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+    });
+    expect(stdout.toString()).toBe("The disk has no room for the journal.\n");
+  });
+
+  test("say why the disk does not take a record, or that it takes only a part", () => {
+    const script = `
+      const { closeSync, openSync } = await import("node:fs");
+      const { journalAt } = await import(${JSON.stringify(join(import.meta.dir, "journal-file.ts"))});
+      const journal = journalAt(${JSON.stringify(prefix)}).open("one");
+      for (const nobodyWaits of [true, false])
+        await journal.write(1, Buffer.alloc(100_000), nobodyWaits).catch((error) => console.log(error.message));
+      journal.close();
+      for (const nobodyWaits of [true, false])
+        await journal.write(1, Buffer.alloc(1), nobodyWaits).catch((error) => console.log(error.code));`;
+    const limited = [
+      "sh",
+      "-c",
+      `trap '' XFSZ; ulimit -f 8; exec "$@"`,
+      "sh",
+      process.execPath,
+      "-e",
+      script,
+    ];
+    const { stdout } = Bun.spawnSync(limited, {
+      env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+      timeout: 10_000,
+    });
+    const part = "The disk took only a part of the journal's record.";
+    expect(stdout.toString()).toBe([part, part, "EBADF", "EBADF", ""].join("\n"));
+  });
+
+  test("are mended only after a write that failed", async () => {
+    change(64, 7);
+    await journal.mend();
+    expect(readFileSync(`${prefix}-a`)[64]).toBe(7);
+    await write(1);
+    change(164, 7);
+    await journal.mend();
+    expect(readFileSync(`${prefix}-a`)[164]).toBe(7);
   });
 
   test("are half full when more than half is written", async () => {
@@ -205,6 +274,9 @@ describe("the files of the journal", () => {
     expect(numbers()).toEqual([2]);
     await journal.mend();
     expect(numbers()).toEqual([]);
+    change(64, 7);
+    await journal.mend();
+    expect(readFileSync(`${prefix}-a`)[64]).toBe(7);
     await write(3);
     await journal.mend();
     expect(numbers()).toEqual([3]);

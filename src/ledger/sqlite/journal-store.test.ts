@@ -210,6 +210,24 @@ test("the other file is gone on in once its records are durable in the tables", 
   await store.close();
 });
 
+test("the other file is gone on in at once where all of its records are durable in the tables", async () => {
+  const { store, since } = await begun();
+  for (const text of ["5", "6", "7", "8"]) await store.write(charge(text));
+  await store.current();
+  since();
+  for (const text of ["9", "10", "11"]) await store.write(charge(text));
+  await store.current();
+  expect(since().filter((each) => each !== "mend")).toEqual([
+    "turn",
+    "journal 9: 9",
+    "journal 10: 10",
+    "turn",
+    "journal 11: 11",
+    "tables 11: 9; 10; 11, soon",
+  ]);
+  await store.close();
+});
+
 test("the other file is not gone on in while the tables do not take its records", async () => {
   const away = { failure: "no room", passing: true } as const;
   const { store, since } = await begun({ answers: [{ rows: [] }, away, away, away] });

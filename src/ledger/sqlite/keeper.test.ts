@@ -55,6 +55,7 @@ test("a hold is abandoned when its time is over, and when its process is another
     for (const expiresAtMs of [99, 100, 101])
       await keeper.hold(hold(`${boot} ${expiresAtMs}`, 1n, { boot, expiresAtMs }));
   const abandoned = keeper.abandoned({ bootId: "this", nowMs: 7, steadyMs: 100 });
+  expect(await keeper.execute(abandoned)).toEqual(abandoned.map(() => ({ answer: { ok: true } })));
   expect(abandoned.map((end) => [end.hold, end.outcome, end.nowMs])).toEqual([
     ["this 99", "expired", 7],
     ["before 99", "expired", 7],

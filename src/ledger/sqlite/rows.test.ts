@@ -42,11 +42,59 @@ test("records that go into the tables together write an account and a key once, 
     keys: new Map([["k", { id: "k", spent, held: 0n }]]),
   });
   const all = [change("a", -30n, 30n), change("b", 7n, 0n), change("a", -50n, 50n)];
-  openSqliteRows(database).save(all.flatMap((changes) => batchOf([], changes).money ?? []));
+  const rows = openSqliteRows(database);
+  const written = () => database.prepare("select total_changes() as rows").get()?.["rows"] as bigint;
+  const before = written();
+  rows.save(all.flatMap((changes) => batchOf([], changes).money ?? []));
+  expect(written() - before).toBe(3n);
   expect(database.prepare("select id, balance from accounts order by id").all()).toEqual([
     { id: "a", balance: 20n },
     { id: "b", balance: 7n },
   ]);
   expect(database.prepare("select spent from keys").all()).toEqual([{ spent: 80n }]);
+  database.close();
+});
+
+test("two records of one account are both written, by one change of its row", async () => {
+  const database = await openMemoryStore();
+  const { createAccount, grant } = commandsFor((name) => name);
+  openTableBooks(database).apply([createAccount("a"), grant("g", 1n)]);
+  const given = { ...noChanges(), accounts: new Map([["a", { id: "a", balance: 7n, held: 0n }]]) };
+  const rows = openSqliteRows(database);
+  const written = () => database.prepare("select total_changes() as rows").get()?.["rows"] as bigint;
+  const before = written();
+  rows.save([given, given].flatMap((changes) => batchOf([], changes).money ?? []));
+  expect(written() - before).toBe(1n);
+  expect(database.prepare("select balance from accounts").all()).toEqual([{ balance: 15n }]);
+  database.close();
+});
+
+test("tasks are read as they were written, those that wait and run are counted, and what was asked stays until the end", async () => {
+  const database = await openMemoryStore();
+  const { createAccount, issueKey, grant } = commandsFor((name) => name);
+  const { submit, claim, finish } = taskCommandsFor((name) => name);
+  openTableBooks(database).apply([createAccount("a"), issueKey("k"), grant("g", 9n)]);
+  const rows = openSqliteRows(database);
+  const read = () => {
+    const { tasks, pending, running } = rows.load(
+      referencesOf([submit("x", 1n), submit("y", 1n), claim("x", { provider: "p" })]),
+    );
+    const asked = database.prepare("select task_id from task_payloads order by 1").all();
+    return [
+      ["x", "y"].map((name) => [tasks.get(name)?.state, tasks.get(name)?.epoch, tasks.get(name)?.endedAtMs]),
+      [pending.get("a"), running.get("p")],
+      asked.map((row) => row["task_id"]),
+    ];
+  };
+  openTableBooks(database).apply([submit("x", 1n), submit("y", 1n)]);
+  openTableBooks(database).apply([claim("x", { provider: "p" })]);
+  const waits = ["pending", 0, null];
+  expect(read()).toEqual([
+    [["running", 1, null], waits],
+    [1, 1],
+    ["x", "y"],
+  ]);
+  openTableBooks(database).apply([finish("x", 1n, { nowMs: 5 })]);
+  expect(read()).toEqual([[["completed", 1, 5], waits], [1, 0], ["y"]]);
   database.close();
 });

@@ -130,3 +130,21 @@ test("a commit is synced, but for one that the disk need not have at once", asyn
   // 2 is `full`, 1 is `normal`.
   expect([synced(), synced(true), synced(true), synced(), synced(false)]).toEqual([2n, 1n, 1n, 2n, 2n]);
 });
+
+test("the moments before the mark, the commit and the answer have their failpoints", async () => {
+  const database = await openMemoryStore();
+  const passed: string[] = [];
+  const store = openSqliteStore(database, (name) => passed.push(name));
+  const money = [{ changes: "[[],[]]", payloads: new Map() }];
+  store.write(PING);
+  expect(passed.splice(0)).toEqual(["writer.before_commit", "writer.after_commit"]);
+  store.write({ ...PING, money });
+  expect(passed).toEqual(["tables.before_mark", "writer.before_commit", "writer.after_commit"]);
+  const dies = openSqliteStore(database, (name) => {
+    if (name === "writer.before_commit") throw new Error(name);
+  });
+  const pings = () => database.prepare("select pings from store_health").get()?.["pings"];
+  const before = pings();
+  expect(dies.write(PING)).toEqual({ failure: "writer.before_commit" });
+  expect(pings()).toBe(before as bigint);
+});

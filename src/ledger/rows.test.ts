@@ -8,8 +8,9 @@ const ROWS = Object.entries(described).filter((entry): entry is [string, Rows & 
   return typeof value === "object" && "columns" in value;
 });
 
-describe("what the ledger reads and writes is there", async () => {
-  const database = await openMemoryStore();
+const database = await openMemoryStore();
+
+describe("what the ledger reads and writes is there", () => {
   for (const [name, { table, key, keyColumn, columns }] of ROWS)
     test(`as ${name}: each column with its type, and one that names the row`, () => {
       const found = database.prepare(`select name, type from pragma_table_info('${table}')`).all();

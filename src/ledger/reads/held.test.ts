@@ -23,12 +23,16 @@ test("what is held beyond the tables is this process's, and what other processes
       allot("other", "k", 7n),
       allot("third", "k", 1n),
       allot("other", "k2", 0n),
+      allot("third", "k3", 2n),
     ])
     .execute();
   const own = { accounts: new Map([["a", 5n]]), keys: new Map([["k", 5n]]) };
   expect(await readHeld(database, "own", own)).toEqual({
-    accounts: new Map([["a", 13n]]),
-    keys: new Map([["k", 13n]]),
+    accounts: new Map([["a", 15n]]),
+    keys: new Map([
+      ["k", 13n],
+      ["k3", 2n],
+    ]),
   });
   expect(own.accounts.get("a")).toBe(5n);
   await database.destroy();

@@ -21,6 +21,11 @@ describeOnEngines("what a key may still spend", (engine) => {
     expect(await read("bounded")).toEqual({ free: 68n, budget: 38n });
   });
 
+  test("is all of both where nothing is held", async () => {
+    await books.apply(books.issueKey("bounded", { budget: 50n }), books.grant("g", 100n));
+    expect(await read("bounded")).toEqual({ free: 100n, budget: 50n });
+  });
+
   test("of a key that is not there is not known", async () => {
     expect(await read("nobody")).toBeUndefined();
   });

@@ -220,6 +220,20 @@ describe("a batch", () => {
     expect(batches.map(({ records }) => records.length)).toEqual([2, 1]);
   });
 
+  test("changes its keys before it holds of them", async () => {
+    for (const command of [
+      { kind: "change_key", key: "k", expiresAtMs: 0 },
+      { kind: "revoke_key", key: "k", nowMs: 1 },
+      { kind: "revoke_keys", account: "a", nowMs: 1 },
+    ] as const) {
+      const { keeper } = await opened();
+      expect(await keeper.execute([hold("h", 1n), command])).toEqual([
+        { answer: { ok: false, reason: "key_not_live" } },
+        OK,
+      ]);
+    }
+  });
+
   test("that the tables refuse is done command by command; where they take nothing, none is", async () => {
     const { keeper, answers } = await opened();
     answers.push({ failure: "a check" }, undefined, { failure: "a check" });
@@ -299,7 +313,7 @@ test("what was read of an account that was changed and dropped meanwhile counts 
   tables.state.answers = late.promise;
   const held = keeper.hold(hold("h", 101n));
   tables.state.answers = undefined;
-  await keeper.execute([grant("g2", 1n)]);
+  await keeper.execute([grant("g2", 1n), voided("nobody's")]);
   late.resolve();
   expect(await held).toEqual({ ok: true, amount: 101n });
 });

@@ -4,6 +4,7 @@ import { stateRead } from "../../../test/ledger/state-read.ts";
 import type { MoneyCommand, RecordCommand } from "../commands.ts";
 import { decide } from "../decide/books.ts";
 import { NO_REFERENCES, noState, referencesOf } from "../decide/state.ts";
+import type { HoldRow } from "../rows.ts";
 import {
   admitRows,
   dropIdle,
@@ -52,7 +53,7 @@ describe("a batch", () => {
     readonly command: MoneyCommand;
     /** Held of account and key while it is written. */
     readonly meanwhile: readonly [account: bigint, key: bigint];
-    readonly after: readonly unknown[];
+    readonly after: readonly (bigint | string)[];
   }[] = [
     {
       name: "that gives credit gives it when it is durable",
@@ -167,7 +168,7 @@ test("rows that are read anew count the holds in memory, but those that the tabl
     account: { balance: 90n, held: 1n },
     key: { spent: 10n, held: 2n },
   });
-  const holds = new Map([
+  const holds = new Map<string, HoldRow>([
     ["ended", { ...open, id: "ended", state: "settled" }],
     ["still", { ...open, id: "still" }],
   ]);

@@ -75,7 +75,7 @@ test("tasks are read as they were written, those that wait and run are counted, 
   const { submit, claim, finish } = taskCommandsFor((name) => name);
   openTableBooks(database).apply([createAccount("a"), issueKey("k"), grant("g", 9n)]);
   const rows = openSqliteRows(database);
-  const read = () => {
+  const read = (): readonly unknown[] => {
     const { tasks, pending, running } = rows.load(
       referencesOf([submit("x", 1n), submit("y", 1n), claim("x", { provider: "p" })]),
     );

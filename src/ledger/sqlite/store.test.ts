@@ -124,7 +124,7 @@ test("a commit is synced, but for one that the disk need not have at once", asyn
   const database = await openMemoryStore();
   const store = openSqliteStore(database);
   const synced = (isLazy?: boolean): unknown => {
-    store.write(isLazy === undefined ? PING : { ...PING, isLazy });
+    expect(store.write(isLazy === undefined ? PING : { ...PING, isLazy })).toEqual({ rows: [[]] });
     return database.prepare("pragma synchronous").get()?.synchronous;
   };
   // 2 is `full`, 1 is `normal`.

@@ -277,7 +277,7 @@ describe("U50, U51, U56: a plain request whose image", () => {
         const { double, gateway } = stationOf(maker.via);
         double.script(script);
         const before = await balanceOf(gateway);
-        const response = await ask(gateway, { ...maker.asked, timeout: 60 }, false);
+        const response = await ask(gateway, { ...maker.asked, timeout: status === 504 ? 60 : 600 }, false);
         expect([response.status, ((await response.json()) as Json).error.type]).toEqual([status, type]);
         expect(before - (await balanceOf(gateway))).toBe(0);
         expect(double.accepted).toHaveLength(1);

@@ -4,8 +4,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
-  readlinkSync,
   readFileSync,
   rmSync,
   statSync,
@@ -13,6 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { descriptorsAt } from "../../test/files.ts";
 import { systemRandom } from "../core/random.ts";
 import { openHome } from "./home.ts";
 
@@ -73,12 +72,5 @@ test.if(process.platform === "linux")("a process that was kept out leaves no fil
   expect(() => openHome(path, systemRandom)).toThrow("is in use");
   // SQLite closes a file of a process once none of its connections has a lock on it.
   made.close();
-  const open = readdirSync("/proc/self/fd").flatMap((fd) => {
-    try {
-      return readlinkSync(join("/proc/self/fd", fd));
-    } catch {
-      return [];
-    }
-  });
-  expect(open).not.toContain(join(path, "lock"));
+  expect(descriptorsAt(join(path, "lock"))).toEqual([]);
 });

@@ -1,18 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
   appendFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
   truncateSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { descriptorsAt, printedOnFullDisk } from "../../test/files.ts";
 import { stateRead } from "../../test/ledger/state-read.ts";
 import { type Intent, openIntents, readIntents } from "./intents.ts";
 
@@ -36,12 +34,7 @@ describe("notes of open holds", () => {
     openIntents(file, "journal", () => holds, failpoint);
   const idsRead = () => readIntents(file, "journal").map(({ hold }) => hold.id);
   const linesOf = () => readFileSync(file, "utf8").trimEnd().split("\n").slice(1);
-  /** Descriptors of this process that lead into the folder. */
-  const descriptors = () =>
-    readdirSync("/proc/self/fd").filter((fd) => {
-      const link = `/proc/self/fd/${fd}`;
-      return existsSync(link) && readlinkSync(link).startsWith(folder);
-    }).length;
+  const descriptors = () => descriptorsAt(folder).length;
 
   test("are read as they were written, those that were open at the start first", () => {
     const notes = open([intent("h0")]);
@@ -143,20 +136,7 @@ describe("notes of open holds", () => {
         }
       }
       console.log(noted.length > 1, statSync(file).size === size, readIntents(file, "journal").length === noted.length);`;
-    // The runtime's own files are no larger than that either: it writes none.
-    const limited = [
-      "sh",
-      "-c",
-      `trap '' XFSZ; ulimit -f 8; exec "$@"`,
-      "sh",
-      process.execPath,
-      "-e",
-      script,
-    ];
-    const { stdout } = Bun.spawnSync(limited, {
-      env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
-    });
-    expect(stdout.toString()).toBe("The disk has no room for the note of a hold.\ntrue true true\n");
+    expect(printedOnFullDisk(script)).toBe("The disk has no room for the note of a hold.\ntrue true true\n");
   });
 
   test("that cannot begin say so, and leave nothing open", () => {

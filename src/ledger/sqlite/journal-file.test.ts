@@ -5,9 +5,7 @@ import {
   existsSync,
   mkdtempSync,
   openSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
   truncateSync,
@@ -15,6 +13,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { descriptorsAt, printedOnFullDisk } from "../../../test/files.ts";
 import { journalAt, type JournalFile, type JournalHome } from "./journal-file.ts";
 
 describe("a record of the journal", () => {
@@ -127,19 +126,7 @@ describe("the files of the journal", () => {
       } catch (error) {
         console.log(error.message);
       }`;
-    const limited = [
-      "sh",
-      "-c",
-      `trap '' XFSZ; ulimit -f 8; exec "$@"`,
-      "sh",
-      process.execPath,
-      "-e",
-      script,
-    ];
-    const { stdout } = Bun.spawnSync(limited, {
-      env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
-    });
-    expect(stdout.toString()).toBe("The disk has no room for the journal.\n");
+    expect(printedOnFullDisk(script)).toBe("The disk has no room for the journal.\n");
   });
 
   test("say why the disk does not take a record, or that it takes only a part", () => {
@@ -152,21 +139,8 @@ describe("the files of the journal", () => {
       journal.close();
       for (const nobodyWaits of [true, false])
         await journal.write(1, Buffer.alloc(1), nobodyWaits).catch((error) => console.log(error.code));`;
-    const limited = [
-      "sh",
-      "-c",
-      `trap '' XFSZ; ulimit -f 8; exec "$@"`,
-      "sh",
-      process.execPath,
-      "-e",
-      script,
-    ];
-    const { stdout } = Bun.spawnSync(limited, {
-      env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
-      timeout: 10_000,
-    });
     const part = "The disk took only a part of the journal's record.";
-    expect(stdout.toString()).toBe([part, part, "EBADF", "EBADF", ""].join("\n"));
+    expect(printedOnFullDisk(script)).toBe([part, part, "EBADF", "EBADF", ""].join("\n"));
   });
 
   test("are mended only after a write that failed", async () => {
@@ -253,12 +227,7 @@ describe("the files of the journal", () => {
     writeFileSync(`${prefix}-a`, file);
     journal.close();
     journal = home.open("one");
-    const descriptor = Number(
-      readdirSync("/proc/self/fd").find((fd) => {
-        const link = `/proc/self/fd/${fd}`;
-        return existsSync(link) && readlinkSync(link) === `${prefix}-a`;
-      }),
-    );
+    const [descriptor = NaN] = descriptorsAt(`${prefix}-a`);
     // The disk takes a record, and says that it has not.
     const failing = async (number: number) => {
       closeSync(descriptor);
@@ -284,11 +253,7 @@ describe("the files of the journal", () => {
 
   test("are closed with the journal", () => {
     journal.close();
-    const open = readdirSync("/proc/self/fd").filter((fd) => {
-      const link = `/proc/self/fd/${fd}`;
-      return existsSync(link) && readlinkSync(link).startsWith(folder);
-    });
-    expect(open).toEqual([]);
+    expect(descriptorsAt(folder)).toEqual([]);
     journal = home.open("one");
   });
 });

@@ -57,7 +57,7 @@ const WAIT_MS = 10_000;
 
 /**
  * Measures tasks in one gateway on SQLite and a folder, with a vendor that has every image ready. It does so by rounds
- * in turns, beside plain chat in the same process. `report` is told how far it has come.
+ * in turns, beside plain chat in the same process. It tells `report` how far it has come.
  */
 export async function measureTasks(
   form: StageForm,

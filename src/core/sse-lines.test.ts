@@ -182,7 +182,7 @@ test("whole lines are read where they are: bytes are joined only for a line that
   expect(read.map((bytes) => pieces.findIndex((piece) => piece === bytes))).toEqual([0, 1, -1, 3]);
 });
 
-describe("a whole event is told by its place in the bytes of its last data line", () => {
+describe("an event that stands whole in the bytes comes as the place of its last data line", () => {
   /** The whole events of a stream in pieces, and `null` for each that does not stand there whole. */
   const wholeEvents = (pieces: readonly string[]): (string | null)[] => {
     const events: (string | null)[] = [];
@@ -263,7 +263,7 @@ describe("a whole event is told by its place in the bytes of its last data line"
     test(name, () => expect(wholeEvents(pieces)).toEqual([...want]));
 });
 
-test("a visitor takes the events that it knows where none has begun, and is told of all others", () => {
+test("a visitor takes the events that it knows where none has begun, and the handler gets all others", () => {
   const seen: string[] = [];
   const known = "data: k\n\n";
   const lines = createSseLines(

@@ -180,7 +180,7 @@ describeOnEngines("an account", (engine) => {
     });
   });
 
-  test("is renamed alone, also once it is closed, and one that nobody knows is not", async () => {
+  test("is renamed alone, also once it is closed, and an unknown one is not", async () => {
     await books.run(books.createAccount("b"));
     const rename = (account: string) => books.run({ kind: "rename_account", account, name: "new" });
     const named = async (name: string) => (await books.row("accounts", "id", books.id(name))).name;

@@ -19,7 +19,7 @@ export interface RestOfList<Row> {
 }
 
 /**
- * Saves a table as a CSV file. The file has the rows that the table shows, and of a list also those that fit its
+ * Saves a table as a CSV file. The file has the rows that the table shows. Of a list it also has the rows that fit its
  * filters and are not shown yet.
  */
 export function ExportButton<Row>(props: {

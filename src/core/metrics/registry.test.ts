@@ -7,7 +7,7 @@ async function textOf(registry: Registry): Promise<string> {
   return text;
 }
 
-test("a counter is written with its labels in order, empty where none is told, and what would end one is escaped", async () => {
+test("a counter is written with its labels in order, empty where none is given, and escapes what would end one", async () => {
   const registry = createRegistry();
   const asked = registry.counters({ name: "asked_total", help: "Asked\\so\noften", labels: ["by", "for"] });
   asked("a", 'say "hi"\\\n').add(2);

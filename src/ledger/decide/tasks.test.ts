@@ -37,7 +37,7 @@ describe("a task cannot go on", () => {
       }
     });
 
-  test("but one that has ended with its hold is told once more what it held", () => {
+  test("but one that has ended with its hold answers once more what it held", () => {
     const read = stateRead({});
     const { outcomes } = decide(read, [submit("x", 10n), cancel("x"), submit("x", 10n)]);
     expect(outcomes.at(-1)).toEqual({ answer: { ok: true, amount: 10n } });

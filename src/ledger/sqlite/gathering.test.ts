@@ -205,7 +205,7 @@ describe("records of which no answer came", () => {
 });
 
 describe("records that the tables refuse", () => {
-  test("are written one by one, and one that is refused alone is set aside and told", async () => {
+  test("are written one by one, and one that is refused alone is set aside and reported", async () => {
     const { clock, gathering, writes, gaps, lost, gathered } = open(LEFT, [WRONG, DONE, WRONG]);
     await clock.advance(7);
     await gathering.move(true);

@@ -94,7 +94,7 @@ describe("the files of the journal", () => {
     writeFileSync(`${prefix}-a`, file);
   };
 
-  test("are of a fixed size, and nobody else may read them", () => {
+  test("are of a fixed size, and no other user may read them", () => {
     for (const name of ["a", "b"]) {
       const { size, mode } = statSync(`${prefix}-${name}`);
       expect([size, mode & 0o777]).toEqual([MIB, 0o600]);

@@ -167,7 +167,7 @@ describe("a batch", () => {
     await store.close();
   });
 
-  test("that the journal does not take may come again; a broken disk is told", async () => {
+  test("that the journal does not take may come again; a broken disk is reported", async () => {
     const { store, since, lost, state } = await begun();
     for (const fault of ["ENOSPC: no room", "EIO: broken", "NEIOX: other"]) {
       state.fault = fault;

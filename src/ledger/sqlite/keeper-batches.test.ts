@@ -181,7 +181,7 @@ describe("a hold", () => {
 });
 
 describe("a batch", () => {
-  test("is told that nobody waits where it may end the last open hold", async () => {
+  test("says that nobody waits where it may end the last open hold", async () => {
     const { keeper, batches } = await opened();
     for (const name of ["one", "two"]) await keeper.hold(hold(name, 1n));
     for (const command of [voided("one"), voided("two"), grant("g2", 1n)]) await keeper.execute([command]);

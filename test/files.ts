@@ -12,9 +12,13 @@ export function descriptorsAt(prefix: string): number[] {
   });
 }
 
-/** What `script` prints in a process whose files may have a few KiB: a write beyond that fails as on a full disk. */
-export function printedOnFullDisk(script: string): string {
-  const limited = ["sh", "-c", `trap '' XFSZ; ulimit -f 8; exec "$@"`, "sh", process.execPath, "-e", script];
+/**
+ * What `script` prints in a process whose files may have so many blocks, of 512 bytes or of 1 KiB as the shell counts
+ * them: a write beyond that fails as on a full disk.
+ */
+export function printedOnFullDisk(script: string, blocks = 8): string {
+  const limit = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;
+  const limited = ["sh", "-c", limit, "sh", process.execPath, "-e", script];
   const { stdout } = Bun.spawnSync(limited, {
     // The runtime's own files are no larger than that either: it writes none.
     env: { ...process.env, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },

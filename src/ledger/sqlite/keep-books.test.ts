@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { descriptorsAt, printedOnFullDisk } from "../../../test/files.ts";
 import { systemClock } from "../../core/time/clock.ts";
 import type { Log } from "../../core/log/log.ts";
 import { migrate } from "../../db/migrate.ts";
@@ -99,12 +100,35 @@ describe("a writer over a real thread and a real file", () => {
   test("one that is closed leaves all of it in the tables, which say that they were closed", async () => {
     const writer = await openWriter(undefined);
     await writer.submit(account);
-    expect(journalRow()).toMatchObject({ is_closed: 0n });
+    expect(journalRow()).toMatchObject({
+      is_closed: 0n,
+      journal: expect.stringMatching(/^books_[0-9a-f]{32}$/),
+    });
     await writer.close();
     expect(journalRow()).toMatchObject({ is_closed: 1n });
     await openWriter(undefined);
     expect(journalRow()).toMatchObject({ is_closed: 0n });
   });
+
+  test("books whose journal is missing are taken over, also where nobody wants to hear of it", async () => {
+    await (await openWriter(undefined)).close();
+    for (const name of ["journal-a", "journal-b"]) rmSync(`${file}.${name}`, { force: true });
+    const database = openForWriting(file);
+    database.execute("update journal set is_closed = 0");
+    database.close();
+    expect(await (await openWriter(undefined)).submit(account)).toEqual({ ok: true });
+    const gaps = openSqlite(file, { readonly: true });
+    expect(gaps.prepare("select kind from journal_gaps").all()).toEqual([{ kind: "incomplete" }]);
+    gaps.close();
+  });
+
+  test.skipIf(process.platform !== "linux")(
+    "one thread alone has the tables open once they are taken over",
+    async () => {
+      await openWriter(undefined);
+      expect(descriptorsAt(`${file}-wal`)).toHaveLength(1);
+    },
+  );
 
   test("a disk that cannot be written is told at the start, in one sentence", async () => {
     const refused = await keepBooks({ file, threadFailpoint: "writer.before_commit:throw:1" }).then(
@@ -114,6 +138,34 @@ describe("a writer over a real thread and a real file", () => {
     expect(refused).toBe(
       "The database cannot be written now: failpoint writer.before_commit. Start again when it can.",
     );
+  });
+});
+
+test("a disk that has failed to keep a commit is told once, and nothing is written from then on", () => {
+  const script = `
+    const { keepBooks } = await import(${JSON.stringify(join(import.meta.dir, "keep-books.ts"))});
+    const lost = [];
+    const keeper = await keepBooks({ file: ${JSON.stringify(file)}, onLost: (reason) => lost.push(reason) });
+    await keeper.execute([{ kind: "grant", cause: "g", account: "nobody", amount: 1n, reason: "r", requestId: "q", nowMs: 1 }]);
+    const name = "n".repeat(300_000);
+    let tries = 0;
+    let outcome;
+    do [outcome] = await keeper.execute([{ kind: "create_account", account: "a" + tries, name, nowMs: 1 }]);
+    while ("answer" in outcome && (tries += 1) < 30);
+    const told = [...lost];
+    const [after] = await keeper.execute([{ kind: "ping" }]);
+    // It asks the thread once more, which tells the loss with each answer.
+    await keeper.hold({ kind: "hold", hold: "h", account: "a0", key: "k" }).catch(() => undefined);
+    await keeper.close();
+    console.log(JSON.stringify({ wasDone: tries > 0, outcome, told, after, lost }));
+  `;
+  const failure = { failure: "disk I/O error", passing: true };
+  expect(JSON.parse(printedOnFullDisk(script, 3_000))).toEqual({
+    wasDone: true,
+    outcome: failure,
+    told: ["disk I/O error"],
+    after: failure,
+    lost: ["disk I/O error"],
   });
 });
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { printedOnFullDisk } from "../../../test/files.ts";
 import { migrate } from "../../db/migrate.ts";
 import { kyselyOver } from "../../db/sqlite.ts";
 import { openForWriting } from "../../db/sqlite-file.ts";
@@ -52,4 +53,30 @@ test("what a thread has not answered when it dies is refused with the reason, ea
   for (const reason of both) expect(reason).toStartWith("The ledger's thread ended: ");
   expect(await why(dying.load(NO_REFERENCES))).toStartWith("The ledger's thread ended: ");
   await dying.close();
+});
+
+test("that the disk has failed to keep a commit is told with the reason, and nothing is told before", () => {
+  const imported = (name: string): string => `await import(${JSON.stringify(join(import.meta.dir, name))})`;
+  const script = `
+    const { openThreadStore } = ${imported("thread-store.ts")};
+    const { NO_REFERENCES } = ${imported("../decide/state.ts")};
+    const settings = { databaseFile: ${JSON.stringify(join(folder, "switchyard.db"))}, failpoint: null };
+    const lost = [];
+    const store = openThreadStore(settings, (reason) => lost.push(reason));
+    await store.load(NO_REFERENCES);
+    let [tries, before, written] = [0];
+    do {
+      before = [...lost];
+      written = await store.write(${JSON.stringify(PING)});
+    } while ("rows" in written && (tries += 1) < 99);
+    console.log(JSON.stringify({ wasDone: tries > 0, before, written, lost }));
+    await store.close();
+  `;
+  // Room for the files at their start and for a few commits.
+  expect(JSON.parse(printedOnFullDisk(script, 100))).toEqual({
+    wasDone: true,
+    before: [],
+    written: { failure: "disk I/O error", passing: true },
+    lost: ["disk I/O error"],
+  });
 });

@@ -8,10 +8,10 @@ import {
   makeRequest,
   START,
 } from "../../../test/ledger/made-requests.ts";
-import { findRequests, type WantedRequests, wasProvider } from "./find-requests.ts";
+import { findRequests, requestOf, type WantedRequests, wasProvider } from "./find-requests.ts";
 import { createHorizon } from "./horizon.ts";
 import { rollUp } from "./roll-up.ts";
-import { DAY_MS, DIMENSIONS } from "./views.ts";
+import { DAY_MS, DIMENSIONS, HOUR_MS } from "./views.ts";
 
 describeOnEngineOfSuite("requests are found", (engine) => {
   const { database, random } = figuresOf(engine);
@@ -75,6 +75,83 @@ describeOnEngineOfSuite("requests are found", (engine) => {
     }
     while (await rollSome());
     for (let i = 0; i < 100; i += 1) await isFound(aWish());
+  });
+
+  test("newest first among requests of many days, more than are looked at together", async () => {
+    const days = 40;
+    const rows = Array.from({ length: 3 * days }, () => {
+      const endedMs = START + Math.floor(random() * days * DAY_MS);
+      // Most are written in the order of time, and some long after.
+      return { ...makeRequest(random), endedMs, writtenMs: endedMs + (random() < 0.1 ? 30 * DAY_MS : 0) };
+    });
+    const written = rows.toSorted((one, other) => one.writtenMs - other.writtenMs);
+    await insert(written.map(({ writtenMs: _, ...row }) => row));
+    while (await rollSome());
+    for (let i = 0; i < 60; i += 1) await isFound(aWish());
+    for (const count of [1, 3, 20, 1_000]) {
+      const found = await findRequests(database(), engine.name, { filter: {} }, count);
+      expect(found.map(({ id }) => id)).toEqual(expected({ filter: {} }).slice(0, count));
+    }
+  });
+
+  test("each once where a day has a request before and one after another day's", async () => {
+    const [one, other] = [START, START + DAY_MS].map((endedMs) => ({ ...makeRequest(random), endedMs }));
+    await insert([one!]);
+    await rollSome();
+    const wish = { filter: {} };
+    expect((await findRequests(database(), engine.name, wish, 2)).map(({ seq }) => seq)).toEqual([1n]);
+    await insert([other!, one!]);
+    await rollSome();
+    expect((await findRequests(database(), engine.name, wish, 2)).map(({ seq }) => seq)).toEqual([3n, 2n]);
+    expect((await findRequests(database(), engine.name, wish, 9)).map(({ seq }) => seq)).toEqual([
+      3n,
+      2n,
+      1n,
+    ]);
+  });
+
+  test("in no more days than have as many as are asked for", async () => {
+    // Each day has three, in the order of time.
+    const rows = Array.from({ length: 60 }, (_, i) => ({
+      ...makeRequest(random),
+      endedMs: START + Math.floor(i / 3) * DAY_MS + HOUR_MS,
+    }));
+    await insert(rows);
+    while (await rollSome());
+    const days: number[] = [];
+    const counting = database().withPlugin({
+      transformQuery({ node }) {
+        // Days are given as JSON, each with where it begins.
+        const text = JSON.stringify(node, (_, value: unknown) =>
+          typeof value === "bigint" ? `${value}` : value,
+        );
+        const begun = text.match(/\{\\"first\\":\d+,\\"last\\":0\}/g);
+        if (begun !== null) days.push(begun.length);
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    });
+    const daysFor = async (count: number): Promise<readonly number[]> => {
+      expect(await findRequests(counting, engine.name, { filter: {} }, count)).toHaveLength(count);
+      return days.splice(0);
+    };
+    expect(await daysFor(1)).toEqual([1]);
+    expect(await daysFor(3)).toEqual([1]);
+    expect(await daysFor(4)).toEqual([2]);
+    expect(await daysFor(48)).toEqual([16]);
+    // Days that were looked at in part may have more.
+    expect((await daysFor(51))[0]).toBe(16);
+  });
+
+  test("by an id, where the request is as it is wanted", async () => {
+    await insert(Array.from({ length: 3 }, () => makeRequest(random)));
+    const [, second] = made as [Made, Made];
+    const idsOf = async (wish: WantedRequests): Promise<readonly string[]> =>
+      (await requestOf(database(), wish, "req_1")).map(({ id }) => id);
+    expect(await idsOf({ filter: { model: second.model } })).toEqual(["req_1"]);
+    expect(await idsOf({ filter: { model: "m/9" } })).toEqual([]);
+    expect(await idsOf({ filter: {}, fromMs: second.endedMs, toMs: second.endedMs + 1 })).toEqual(["req_1"]);
+    expect(await idsOf({ filter: {}, toMs: second.endedMs })).toEqual([]);
   });
 
   test("once, also where they are rolled up while they are looked for", async () => {

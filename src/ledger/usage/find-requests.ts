@@ -145,11 +145,7 @@ function takeDays(
   unseen: bigint,
 ): { readonly taken: readonly Day[]; readonly left: readonly Day[]; readonly floor: bigint } {
   let [promised, next] = [0, 0];
-  for (let isFresh = false; next < days.length && (promised < count || !isFresh); next += 1) {
-    const { requests = 0 } = days[next] ?? {};
-    promised += requests;
-    isFresh ||= requests > 0;
-  }
+  for (; next < days.length && promised < count; next += 1) promised += days[next]?.requests ?? 0;
   const taken = days.slice(0, next);
   const below = days[next]?.last ?? 0n;
   const floor = below > unseen ? below : unseen;

@@ -247,6 +247,60 @@ describeOnEngineOfSuite("usage", (engine) => {
     }
   });
 
+  test("of the last three hours is counted by five minutes from their first moment on", async () => {
+    const end = START + DAYS * DAY_MS;
+    const fromMs = end - 3 * HOUR_MS;
+    await insert(writes, [makeAt(fromMs), makeAt(fromMs - 1), makeAt(end)]);
+    await countAll(3);
+    await writes.deleteFrom("requests").execute();
+    const query = {
+      interval: "all",
+      groupBy: "none",
+      filter: {},
+      measures: MEASURES,
+      isOpen: false,
+    } as const;
+    await isAsSummed({ ...query, fromMs, toMs: end - FIVE_MINUTES_MS });
+  });
+
+  const recentMark = async (): Promise<bigint> =>
+    (await writes.selectFrom("usage_recent_mark").select("request_seq").executeTakeFirstOrThrow())
+      .request_seq;
+
+  test("by five minutes goes on past numbers that no request has", async () => {
+    await insert(writes, [make(), make(), make()]);
+    await countAll();
+    await writes.deleteFrom("requests").execute();
+    const parts = { database: writes, engine: engine.name };
+    expect([await rollUpRecent({ ...parts, maxRequests: 2 }), await recentMark()]).toEqual([false, 3n]);
+    await insert(writes, [make(), make(), make(), make()]);
+    await countAll();
+    expect([await rollUpRecent({ ...parts, maxRequests: 2 }), await recentMark()]).toEqual([true, 5n]);
+    expect([await rollUpRecent({ ...parts, maxRequests: 2 }), await recentMark()]).toEqual([false, 7n]);
+  });
+
+  test("by five minutes waits for more where another process has just counted them", async () => {
+    await insert(writes, [make(), make(), make()]);
+    await countAll();
+    const parts = { engine: engine.name, maxRequests: 3 };
+    let isFirst = true;
+    const meanwhile = others.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        const wasFirst = isFirst;
+        isFirst = false;
+        if (wasFirst) {
+          expect(await rollUpRecent({ ...parts, database: writes })).toBe(false);
+          await insert(writes, [make()]);
+          await countAll();
+        }
+        return result;
+      },
+    });
+    expect(await rollUpRecent({ ...parts, database: meanwhile })).toBe(false);
+    expect(await recentMark()).toBe(3n);
+  });
+
   test("by five minutes is dropped after three hours, and all of it stays exact", async () => {
     await insert(writes, Array.from({ length: 100 }, make));
     await countAll(BATCH);
@@ -274,6 +328,10 @@ describeOnEngineOfSuite("usage", (engine) => {
     // The last of them are being counted.
     const starts = [0, 1, 2, 3].map((i) => first + i * THIRTY_DAYS_MS);
     expect(await summedTimes()).toEqual(starts);
+    // The view of all names has hardly fewer rows by thirty days, and none of these are kept.
+    const kept = writes.selectFrom("usage_rollups").where("grain_ms", "=", BigInt(THIRTY_DAYS_MS));
+    const named = await kept.select("view_name").distinct().orderBy("view_name").execute();
+    expect(named.map((row) => row.view_name)).toEqual(["account", "key", "outcome", "route"]);
     const views = ["key", "account", "route"] as const;
     const query = { filter: {}, isOpen: false, interval: "all", measures: MEASURES } as const;
     const [, fromMs = 0, toMs = 0] = starts;

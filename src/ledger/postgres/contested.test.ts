@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { commandsFor, RUNS } from "../../../test/ledger/books.ts";
-import type { HoldCredit, Outcome } from "../commands.ts";
+import type { HoldCredit, MoneyCommand, Outcome } from "../commands.ts";
 import { decide } from "../decide/books.ts";
 import { type BooksState, noState } from "../decide/state.ts";
-import { type Allotted, decideShared } from "./contested.ts";
+import { type Allotted, decideShared, isForCredit } from "./contested.ts";
 
-const { hold } = commandsFor((name) => name);
+const { grant, hold, settle } = commandsFor((name) => name);
 
 /** One account with two keys; of each, what is free and what is allotted. */
 interface Case {
@@ -118,5 +118,152 @@ describe("a decision beside allotments", () => {
       }),
       RUNS,
     );
+  });
+});
+
+/** What one command is decided among. */
+interface Beside {
+  readonly name: string;
+  /** What is free of the account `a`, and what is allotted of it and of its key `k`. */
+  readonly free: bigint;
+  readonly allotted: bigint;
+  /** What is free of the budget of `k`; absent: it has none. */
+  readonly budget?: bigint;
+  readonly command: MoneyCommand;
+  readonly outcome: Outcome;
+  readonly isContested: boolean;
+}
+
+const upTo = (maxTokens: number, more: Partial<HoldCredit> = {}): Partial<HoldCredit> => ({
+  elastic: { tokenPrice: 1n, maxTokens, floorTokens: 1 },
+  ...more,
+});
+const refused = (reason: "insufficient_credits" | "budget_exceeded" | "below_held"): Outcome => ({
+  answer: { ok: false, reason },
+});
+
+const BESIDE: readonly Beside[] = [
+  {
+    name: "a hold that finds room",
+    free: 10n,
+    allotted: 20n,
+    command: hold("h", 10n),
+    outcome: { answer: { ok: true, amount: 10n } },
+    isContested: false,
+  },
+  {
+    name: "a hold that would find room were allotments given back",
+    free: 10n,
+    allotted: 20n,
+    command: hold("h", 11n),
+    outcome: refused("insufficient_credits"),
+    isContested: true,
+  },
+  {
+    name: "a hold that would find none in any case",
+    free: 10n,
+    allotted: 20n,
+    command: hold("h", 31n),
+    outcome: refused("insufficient_credits"),
+    isContested: false,
+  },
+  {
+    name: "a hold for which the budget would have room",
+    free: 100n,
+    allotted: 20n,
+    budget: 5n,
+    command: hold("h", 6n),
+    outcome: refused("budget_exceeded"),
+    isContested: true,
+  },
+  {
+    name: "credit that is taken back from below what is allotted",
+    free: 10n,
+    allotted: 20n,
+    command: grant("back", -11n),
+    outcome: refused("below_held"),
+    isContested: true,
+  },
+  {
+    name: "an output that is bounded by allotments alone",
+    free: 10n,
+    allotted: 20n,
+    command: hold("h", 4n, upTo(40)),
+    outcome: refused("insufficient_credits"),
+    isContested: true,
+  },
+  {
+    name: "the same output once others were asked for what they have",
+    free: 10n,
+    allotted: 20n,
+    command: hold("h", 4n, upTo(40, { isBoundFinal: true })),
+    outcome: { answer: { ok: true, amount: 5n, outputTokens: 1 } },
+    isContested: true,
+  },
+  {
+    name: "an output that is as long as it may be",
+    free: 88n,
+    allotted: 20n,
+    command: hold("h", 4n, upTo(40)),
+    outcome: { answer: { ok: true, amount: 44n, outputTokens: 40 } },
+    isContested: false,
+  },
+];
+
+describe("beside allotments is decided:", () => {
+  const stateWith = ({ free, allotted, budget }: Beside): BooksState => {
+    const state = stateOf({ free: 0, allotted: [0, 0], budgets: [null, null], wanted: [] }, true);
+    state.accounts.set("a", { id: "a", status: "active", balance: free + allotted, held: allotted });
+    const key = state.keys.get("k0")!;
+    const most = budget === undefined ? null : budget + allotted;
+    state.keys.set("k", { ...key, id: "k", budget: most, held: allotted });
+    // Of these nothing is allotted.
+    state.accounts.set("b", { id: "b", status: "active", balance: 10n, held: 0n });
+    state.keys.set("of b", { ...key, id: "of b", account: "b", budget: null });
+    state.keys.set("poor", { ...key, id: "poor", account: "c", budget: 10n });
+    state.accounts.set("c", { id: "c", status: "active", balance: 100n, held: 0n });
+    return state;
+  };
+  const ofOthers: readonly MoneyCommand[] = [
+    settle("nobody's", 1n),
+    hold("made", 10n, { account: "b", key: "of b" }),
+    // A failure: the hold is another account's.
+    settle("made", 1n),
+    hold("one too much", 1n, { account: "b", key: "of b" }),
+    hold("over a budget", 11n, { account: "c", key: "poor" }),
+  ];
+  const othersAlone = decide(stateWith(BESIDE[0]!), ofOthers).outcomes;
+
+  for (const made of BESIDE)
+    test(`${made.name}, also among commands of others`, () => {
+      const allotted: Allotted = {
+        accounts: new Map([["a", made.allotted]]),
+        keys: new Map([["k", made.allotted]]),
+      };
+      const contested = made.isContested ? ["a"] : [];
+      const alone = decideShared(stateWith(made), allotted, [made.command]);
+      expect([alone.outcomes, [...alone.contested]]).toEqual([[made.outcome], contested]);
+      const isHeld = "answer" in made.outcome && made.outcome.answer.ok;
+      expect([...alone.changes.newHolds.keys()]).toEqual(isHeld ? ["h"] : []);
+      const among = decideShared(stateWith(made), allotted, [...ofOthers, made.command]);
+      expect([among.outcomes, [...among.contested]]).toEqual([[...othersAlone, made.outcome], contested]);
+    });
+
+  test("an output that its budget bounds as it did before, which nobody is asked for", () => {
+    const state = stateWith({ ...BESIDE[0]!, free: 100n });
+    const allotted: Allotted = { accounts: new Map([["a", 20n]]), keys: new Map() };
+    state.keys.set("k", { ...state.keys.get("k")!, budget: 20n, held: 0n });
+    const { outcomes, contested } = decideShared(state, allotted, [hold("h", 4n, upTo(40))]);
+    expect(outcomes).toEqual([{ answer: { ok: true, amount: 10n, outputTokens: 6 } }]);
+    expect([...contested]).toEqual([]);
+  });
+
+  test("a refusal for want of credit is one of three", () => {
+    for (const reason of ["insufficient_credits", "budget_exceeded", "below_held"] as const)
+      expect(isForCredit({ ok: false, reason })).toBe(true);
+    expect([isForCredit({ ok: false, reason: "unknown_hold" }), isForCredit({ ok: true })]).toEqual([
+      false,
+      false,
+    ]);
   });
 });

@@ -179,6 +179,23 @@ describeOnEngineOfSuite("usage", (engine) => {
     }
   });
 
+  test("of the groups that were charged the most comes first, and as many as are asked for; then of those with more requests", async () => {
+    const charges = { a: [2n, 2n], b: [4n], c: [9n], d: [7n], e: [3n, 4n], f: [1n] };
+    const rows = Object.entries(charges).flatMap(([model, charged]) =>
+      charged.map((charge) => ({ ...makeRequest(random), model, charge })),
+    );
+    await insert(writes, rows);
+    const all = { fromMs: START, toMs: START, isOpen: true, filter: {} } as const;
+    for (const isCounted of [false, true]) {
+      if (isCounted) await countAll();
+      for (const measures of [["images"], MEASURES] as const) {
+        const query: UsageQuery = { ...all, interval: "all", groupBy: "model", top: 5, measures };
+        const groups = await readUsage(others, engine.name, query);
+        expect(groups.map(({ group }) => group)).toEqual(["c", "e", "d", "a", "b"]);
+      }
+    }
+  });
+
   test("has each request once where more of them wait than are in memory at a time", async () => {
     const all: UsageQuery = {
       fromMs: START,

@@ -318,6 +318,24 @@ describeOnEngineOfSuite("usage", (engine) => {
     expect(await recentMark()).toBe(3n);
   });
 
+  test("of parts of two hours has the requests of both", async () => {
+    const hour = START + HOUR_MS;
+    await insert(
+      writes,
+      [hour - 600_000, hour + 600_000, hour + 2 * HOUR_MS].map((endedMs) => makeAt(endedMs)),
+    );
+    await countAll();
+    const query = {
+      interval: "all",
+      groupBy: "none",
+      filter: {},
+      measures: MEASURES,
+      isOpen: false,
+    } as const;
+    for (const minutes of [10, 11, 15, 59])
+      await isAsSummed({ ...query, fromMs: hour - minutes * 60_000, toMs: hour + minutes * 60_000 });
+  });
+
   test("by five minutes is dropped after three hours, and all of it stays exact", async () => {
     await insert(writes, Array.from({ length: 100 }, make));
     await countAll(BATCH);

@@ -17,7 +17,7 @@ const START_MS = 1_000_000;
 const inTurn: InTurn = (work) => Promise.resolve().then(work);
 
 /** What one process has in memory, over a double of the tables that notes what it is asked. */
-function open({ notes }: { notes?: HoldNotes["note"] } = {}) {
+function open({ notes, hasNotes = true }: { notes?: HoldNotes["note"]; hasNotes?: boolean } = {}) {
   const clock = createFakeClock(START_MS);
   const asked: (Wanted | "own")[] = [];
   const noted: Intent[] = [];
@@ -36,7 +36,9 @@ function open({ notes }: { notes?: HoldNotes["note"] } = {}) {
       },
     } as Partial<Kept["tables"]> as Kept["tables"],
     clock,
-    notes: { note: notes ?? ((intent: Intent) => noted.push(intent)) } as Partial<HoldNotes> as HoldNotes,
+    notes: hasNotes
+      ? ({ note: notes ?? ((intent: Intent) => noted.push(intent)) } as Partial<HoldNotes> as HoldNotes)
+      : undefined,
     onUnbooked: () => undefined,
     reserves: new Map(),
     byKey: new Map(),
@@ -71,6 +73,13 @@ describe("a hold is made in memory", () => {
     expect([...kept.prices.values()].map(({ version, rules }) => [version, rules])).toEqual([["v", "{}"]]);
     expect(holdNow(kept, hold("h3", 1n))).toBeUndefined();
     expect([heldOf(reserve), kept.byHold.size]).toEqual([100n, 2]);
+  });
+
+  test("without a note where there is no folder for them", async () => {
+    const { kept, given } = open({ hasNotes: false });
+    await given(100n);
+    expect(holdNow(kept, hold("h", 100n))).toEqual({ ok: true, amount: 100n });
+    expect(holdNow(kept, hold("h2", 1n))).toBeUndefined();
   });
 
   test("while the lease of its process lasts, and not at its end", async () => {

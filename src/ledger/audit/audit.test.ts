@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
-import { createAudit } from "./audit.ts";
+import { type AuditParts, createAudit } from "./audit.ts";
 import type { AuditRequest } from "./request.ts";
 import type { Findings } from "./checks.ts";
 import type { Command } from "../commands.ts";
@@ -9,7 +9,7 @@ import type { Writer } from "../writer.ts";
 const RIGHT = { id: "I1", ok: true, detail: "right" };
 const WRONG = { id: "I2", ok: false, detail: "wrong" };
 
-function open(findings: Partial<Findings> = {}) {
+function open(findings: Partial<Findings> = {}, more: Partial<AuditParts> = {}) {
   const clock = createFakeClock();
   const asked: AuditRequest[] = [];
   const written: Command[] = [];
@@ -27,6 +27,7 @@ function open(findings: Partial<Findings> = {}) {
     writer: { submit: submit as Writer["submit"], close: async () => {} },
     clock,
     thereSinceMs: () => since.ms,
+    ...more,
   });
   return { audit, asked, written, clock, since };
 }
@@ -63,6 +64,38 @@ test("what was found right is written in commands of 500 marks, those of an acco
     marks: [marksOf(1, 499), marksOf(2, 1), marksOf(3, 2), marksOf(4, 499)],
   });
   await audit.run(false);
-  const sizes = written.map((command) => (command.kind === "mark_audited" ? command.marks.length : 0));
-  expect(sizes).toEqual([500, 2, 499]);
+  const sizesOf = (commands: readonly Command[]): readonly number[] =>
+    commands.map((command) => (command.kind === "mark_audited" ? command.marks.length : 0));
+  expect(sizesOf(written)).toEqual([500, 2, 499]);
+  const [none, one] = [open(), open({ marks: [marksOf(1, 1)] })];
+  await none.audit.run(false);
+  await one.audit.run(false);
+  expect([sizesOf(none.written), sizesOf(one.written)]).toEqual([[], [1]]);
+});
+
+test("an audit begins when the tables have everything, and is none where they cannot have it", async () => {
+  const { audit, asked } = open({}, { current: () => Promise.reject(new Error("full")) });
+  expect(await audit.run(false).catch((error: Error) => error.message)).toBe("full" as never);
+  expect([asked, audit.last()]).toEqual([[], undefined]);
+  const now = Promise.withResolvers<void>();
+  const later = open({}, { current: () => now.promise });
+  const running = later.audit.run(false);
+  await Bun.sleep(0);
+  expect(later.asked).toEqual([]);
+  now.resolve();
+  expect(await running).toMatchObject({ ok: true });
+});
+
+test("an audit looks at memory and at the journal, where the process has them", async () => {
+  const checksOf = async (openHolds: AuditParts["openHolds"]) => {
+    const { checks } = await open({}, { openHolds }).audit.run(false);
+    return checks.slice(1).map(({ id, ok, detail }) => [id, ok, /: (.*)$/.exec(detail)?.[1]]);
+  };
+  const nothing = async (): Promise<readonly string[]> => [];
+  expect(await checksOf(undefined)).toEqual([]);
+  expect(await checksOf({ compare: async () => ["a"] })).toEqual([["memory", false, "a"]]);
+  expect(await checksOf({ compare: nothing, compareJournal: async () => ["record 7"] })).toEqual([
+    ["memory", true, undefined],
+    ["journal", false, "record 7"],
+  ]);
 });

@@ -283,6 +283,38 @@ describeOnEngines("a sweeper", (engine) => {
       });
     });
 
+  test("stops and gives its lease back when it is closed", async () => {
+    await onBooks(async ({ books, clock, sweeperOf }) => {
+      const boots = async (): Promise<readonly string[]> => {
+        const rows = await books.store.database.selectFrom("processes").select("boot_id").execute();
+        return rows.map(({ boot_id }) => boot_id);
+      };
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      await books.store.current();
+      expect([await boots(), clock.timers()]).toEqual([["mine"], 1]);
+      await sweeper.close();
+      await books.store.current();
+      expect([await boots(), clock.timers()]).toEqual([[], 0]);
+    });
+  });
+
+  test("tells whoever comes back to a task that nobody waited for how it ended", async () => {
+    await onBooks(async ({ books, sweeperOf }) => {
+      await books.apply(books.submit("waits", 10n, { boot: "dead", awaited: true }));
+      const sweeper = sweeperOf("mine");
+      await sweeper.start();
+      await sweeper.sweep();
+      await books.store.current();
+      expect(await books.row("tasks", "id", books.id("waits"))).toMatchObject({
+        state: "failed",
+        error_type: "generation_error",
+        error_message: expect.stringContaining("has died"),
+      });
+      await sweeper.close();
+    });
+  });
+
   test("ends more holds than it looks at in one go", async () => {
     await onBooks(async ({ books, clock, sweeperOf }) => {
       const orphans = Array.from({ length: 1_003 }, (_, i) =>

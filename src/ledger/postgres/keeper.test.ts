@@ -1,0 +1,422 @@
+import { expect, test } from "bun:test";
+import pg from "pg";
+import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
+import { commandsFor } from "../../../test/ledger/books.ts";
+import type { AnswerTo, Command, HoldCredit } from "../commands.ts";
+import type { Intent } from "../intents.ts";
+import type { HoldRow } from "../rows.ts";
+import type { MemoryChanges } from "./allotment-statements.ts";
+import type { SharedEvents, SharedTables } from "./allotment-tables.ts";
+import type { HoldNotes } from "./hold-notes.ts";
+import { openSharedKeeper } from "./keeper.ts";
+
+const { hold, settle, voided, grant } = commandsFor((name) => name);
+
+const LEASE_MS = 30_000;
+const START_MS = 1_000_000;
+
+interface Allotment {
+  readonly account: string;
+  readonly key: string;
+  readonly boot: string;
+  amount: bigint;
+}
+
+/** A double of the tables: what is allotted, which holds they have, and all that they were asked to write. */
+function createTables() {
+  const allotments = new Map<string, Allotment>();
+  const holds = new Map<string, HoldRow>();
+  const saved: MemoryChanges[] = [];
+  const ran: Command[] = [];
+  const freed: unknown[] = [];
+  const live = new Set<string>();
+  /** What the next writes meet. */
+  const faults: (Error | "gone" | "written, and the answer lost")[] = [];
+  const state = { amount: 1_000n as bigint | undefined, left: [] as readonly string[], closed: 0 };
+  let events: SharedEvents | undefined;
+  const write = ({ changes, allotments: changed }: MemoryChanges, removed: readonly string[]): boolean => {
+    if (changed.some(({ id, less }) => (allotments.get(id)?.amount ?? -1n) < less)) return false;
+    if ([...changes.newHolds.keys()].some((id) => holds.has(id))) return false;
+    for (const { id, less } of changed) allotments.get(id)!.amount -= less;
+    for (const row of changes.newHolds.values()) holds.set(row.id, row);
+    for (const id of removed) allotments.delete(id);
+    return true;
+  };
+  const tables: SharedTables = {
+    async run(commands) {
+      ran.push(...commands);
+      return commands.map(() => ({ answer: { ok: true } as never }));
+    },
+    async take({ id, account, key, boot }) {
+      const { amount } = state;
+      if (amount === undefined) return undefined;
+      allotments.set(id, { account, key, boot, amount: (allotments.get(id)?.amount ?? 0n) + amount });
+      return { amount, expiresAtMs: null };
+    },
+    async save(changes, removed = []) {
+      const fault = faults.shift();
+      if (fault instanceof Error) throw fault;
+      if (fault === "gone") allotments.clear();
+      if (!write(changes, removed)) return false;
+      saved.push(changes);
+      if (fault !== undefined && fault !== "gone") throw new Error("the connection was lost");
+      return true;
+    },
+    own: async (boot, ids) => ({
+      allotments: [...allotments]
+        .filter(([, row]) => row.boot === boot)
+        .map(([id, { account, amount }]) => ({ id, account, amount })),
+      holds: new Set(ids.filter((id) => holds.has(id))),
+    }),
+    async free(accounts, which) {
+      freed.push([accounts, which]);
+      if (Array.isArray(which)) for (const id of which as readonly string[]) allotments.delete(id);
+      return accounts.length;
+    },
+    accounts: async (ids) => new Set(ids.filter((id) => id === "a")),
+    isLive: async (boot) => live.has(boot),
+    dead: async () => [],
+    recall: async (of) => ("account" in of ? of.account : "a"),
+    left: async () => state.left,
+    close: async () => void (state.closed += 1),
+  };
+  const openTables = (given: SharedEvents): SharedTables => {
+    events = given;
+    return tables;
+  };
+  return {
+    tables,
+    openTables,
+    allotments,
+    holds,
+    saved,
+    ran,
+    freed,
+    live,
+    faults,
+    state,
+    events: () => events!,
+  };
+}
+
+/** A keeper with a lease, whose key `k` has an allotment of 1,000. */
+async function open({
+  amount = 1_000n as bigint | undefined,
+  notes = undefined as HoldNotes | undefined,
+} = {}) {
+  const books = createTables();
+  books.state.amount = amount;
+  const clock = createFakeClock(START_MS);
+  const unbooked: string[] = [];
+  const keeper = openSharedKeeper({
+    openTables: books.openTables,
+    clock,
+    notes,
+    onUnbooked: ({ id }, reason) => unbooked.push(`${id}: ${reason}`),
+  });
+  const beat = () =>
+    keeper.execute([{ kind: "heartbeat", boot: "b1", leaseMs: LEASE_MS, steadyMs: clock.steadyMs() }]);
+  const direct: string[] = [];
+  const make = async (
+    name: string,
+    size: bigint,
+    more: Partial<HoldCredit> = {},
+  ): Promise<AnswerTo<HoldCredit>> =>
+    keeper.hold(
+      hold(name, size, { nowMs: clock.nowMs(), expiresAtMs: clock.nowMs() * 2, ...more }),
+      async (one) => {
+        direct.push(one.hold);
+        return { ok: true, amount: size };
+      },
+    );
+  await beat();
+  await make("first", 1n);
+  return { ...books, clock, keeper, unbooked, beat, direct, make };
+}
+
+const ended = (charged: bigint) => ({ answer: { ok: true, charged } as never });
+const DONE = { answer: { ok: true } as never };
+
+test("the first hold of a key goes to the tables, and the next ones are made of its allotment", async () => {
+  const { make, direct, keeper, allotments } = await open();
+  expect(await make("h1", 600n)).toEqual({ ok: true, amount: 600n });
+  expect(await make("h2", 100n)).toEqual({ ok: true, amount: 100n });
+  expect(await make("too much", 301n)).toEqual({ ok: true, amount: 301n });
+  expect([direct, [...allotments.keys()]]).toEqual([["first"], ["b1.1"]]);
+  expect(keeper.count()).toBe(3);
+  expect(keeper.held()).toEqual({ accounts: new Map([["a", 1_001n]]), keys: new Map([["k", 1_001n]]) });
+  expect(await keeper.compare()).toEqual([]);
+  allotments.get("b1.1")!.amount += 1n;
+  expect(await keeper.compare()).toEqual(["b1.1"]);
+});
+
+test("an end is written with all that it changes, and its prices once", async () => {
+  const { make, keeper, saved, ran, holds } = await open();
+  await make("h1", 600n);
+  await make("h2", 100n);
+  await make("h3", 100n);
+  ran.length = 0;
+  expect(await keeper.execute([settle("h1", 250n), voided("h2"), settle("h1", 9n), grant("g", 1n)])).toEqual([
+    ended(250n),
+    DONE,
+    DONE,
+    DONE,
+  ]);
+  // The second end of the hold is for the tables, which have it by now.
+  expect(ran).toEqual([settle("h1", 9n), grant("g", 1n)]);
+  const [{ changes, allotments }] = saved as [MemoryChanges];
+  expect([...changes.accounts.values()]).toEqual([{ id: "a", balance: -250n, held: 0n }]);
+  expect([...changes.keys.values()]).toEqual([{ id: "k", spent: 250n, held: 0n }]);
+  expect(allotments).toEqual([
+    expect.objectContaining({ id: "b1.1", account: "a", key: "k", less: 250n, held: 100n }),
+  ]);
+  expect([...changes.newHolds.values()].map(({ id, state, settled }) => [id, state, settled])).toEqual([
+    ["h1", "settled", 250n],
+    ["h2", "voided", null],
+  ]);
+  expect(changes.requests.map(({ charge }) => charge)).toEqual([250n, 0n]);
+  expect(changes.entries.map(({ amount }) => amount)).toEqual([-250n]);
+  expect([...changes.prices.keys()]).toEqual(["v"]);
+  expect([keeper.count(), keeper.held().accounts.get("a"), await keeper.compare()]).toEqual([1, 100n, []]);
+  await keeper.execute([settle("h3", 100n)]);
+  expect([saved[1]?.changes.prices.size, keeper.count(), holds.size]).toEqual([0, 0, 3]);
+});
+
+test("an end that charges more than its hold is decided over the tables, with the account's other ends", async () => {
+  const { make, keeper, ran, allotments, holds, direct } = await open();
+  await make("h1", 100n);
+  await make("h2", 100n);
+  ran.length = 0;
+  const batch = [settle("h2", 5n), settle("h1", 101n)];
+  expect(await keeper.execute(batch)).toEqual([DONE, DONE]);
+  expect([ran, allotments.size, keeper.count()]).toEqual([batch, 0, 0]);
+  expect([...holds.values()].map(({ id, state }) => [id, state])).toEqual([
+    ["h1", "held"],
+    ["h2", "held"],
+  ]);
+  direct.length = 0;
+  await make("h3", 1n);
+  expect(direct).toEqual([]);
+  expect(await keeper.execute([settle("h3", 1n)])).toEqual([ended(1n)]);
+});
+
+test("an end whose allotment is gone goes to the tables, and what its holds probably cost is booked", async () => {
+  const { make, keeper, faults, saved, ran, unbooked } = await open();
+  await make("h1", 100n, { expectedCost: 40n });
+  await make("h2", 100n, { expectedCost: 50n });
+  ran.length = 0;
+  faults.push("gone");
+  expect(await keeper.execute([settle("h1", 5n)])).toEqual([DONE]);
+  expect(ran).toEqual([settle("h1", 5n)]);
+  expect([...saved[0]!.changes.newHolds.values()].map(({ id, endReason }) => [id, endReason])).toEqual([
+    ["h1", "process_died"],
+    ["h2", "process_died"],
+  ]);
+  expect(saved[0]!.changes.entries.map(({ cause, amount }) => [cause, amount])).toEqual([
+    ["h1:loss", -40n],
+    ["h2:loss", -50n],
+  ]);
+  expect([saved.length, unbooked, keeper.count(), await keeper.compare()]).toEqual([1, [], 0, []]);
+});
+
+/** An error as the server tells it. */
+const refusal = (code: string): Error =>
+  Object.assign(new pg.DatabaseError(`state ${code}`, 1, "error"), { code });
+
+test("an end that the tables refuse does not fail with others: they find out which", async () => {
+  const { make, keeper, faults, ran, holds, allotments } = await open();
+  for (const name of ["h1", "h2", "h3"]) await make(name, 100n);
+  ran.length = 0;
+  faults.push(refusal("23514"));
+  expect(await keeper.execute([settle("h1", 5n), settle("h2", 6n)])).toEqual([DONE, DONE]);
+  expect(ran).toEqual([settle("h1", 5n), settle("h2", 6n)]);
+  expect([[...holds.keys()], keeper.count(), allotments.get("b1.1")?.amount]).toEqual([
+    ["h1", "h2"],
+    1,
+    800n,
+  ]);
+});
+
+test("an end of which no answer came is known by the tables before anything else is done", async () => {
+  for (const fault of [
+    new Error("the connection was lost"),
+    "written, and the answer lost",
+    refusal("53100"),
+  ] as const) {
+    const { make, keeper, faults, ran } = await open();
+    await make("h1", 100n);
+    ran.length = 0;
+    faults.push(fault);
+    const failed = await keeper.execute([settle("h1", 5n)]).catch((error: Error) => error.message);
+    expect(failed).toBe(fault instanceof Error ? fault.message : ("the connection was lost" as never));
+    expect(await keeper.execute([settle("h1", 5n)])).toEqual([
+      fault === "written, and the answer lost" ? DONE : ended(5n),
+    ]);
+    expect([keeper.count(), await keeper.compare()]).toEqual([0, []]);
+    expect(await make("h2", 995n)).toEqual({ ok: true, amount: 995n });
+  }
+});
+
+test("a process that leaves gives everything back, and makes no hold from memory any more", async () => {
+  const { make, keeper, allotments, holds, direct, ran } = await open();
+  await make("h1", 100n);
+  await keeper.execute([{ kind: "leave", boot: "another" }]);
+  expect(allotments.size).toBe(1);
+  ran.length = 0;
+  await keeper.execute([{ kind: "leave", boot: "b1" }]);
+  expect([allotments.size, [...holds.keys()], ran]).toEqual([0, ["h1"], [{ kind: "leave", boot: "b1" }]]);
+  await make("h2", 1n);
+  await make("h3", 1n);
+  expect(direct).toEqual(["first", "h2", "h3"]);
+});
+
+test("a heartbeat brings old holds into the tables, and gives back what was not used for a lease", async () => {
+  const { make, keeper, clock, beat, holds, allotments } = await open();
+  await make("old", 100n);
+  await clock.advance(LEASE_MS / 3 - 1);
+  await make("new", 100n);
+  await beat();
+  await keeper.compare();
+  expect([...holds.keys()]).toEqual([]);
+  await clock.advance(1);
+  await beat();
+  await keeper.compare();
+  expect([[...holds.keys()], keeper.count(), allotments.get("b1.1")?.amount]).toEqual([["old"], 1, 900n]);
+  await keeper.execute([settle("new", 1n)]);
+  for (const [passed, left] of [
+    [LEASE_MS / 2, 1],
+    [LEASE_MS / 2 - 1, 1],
+    [1, 0],
+  ] as const) {
+    await clock.advance(passed);
+    await beat();
+    await keeper.compare();
+    expect(allotments.size).toBe(left);
+  }
+});
+
+test("a lease that had run out is a new one: what was allotted under it goes back", async () => {
+  const { make, keeper, clock, beat, allotments } = await open();
+  expect(keeper.leaseMs()).toBe(LEASE_MS);
+  await make("h1", 100n);
+  await clock.advance(LEASE_MS - 1);
+  await beat();
+  await make("h2", 1n);
+  await keeper.compare();
+  expect(allotments.size).toBe(1);
+  await clock.advance(LEASE_MS);
+  await beat();
+  await keeper.compare();
+  expect(allotments.size).toBe(0);
+});
+
+test("what another process asks for is given back, and all of it where a call may have been missed", async () => {
+  const { make, keeper, events, allotments, holds } = await open();
+  await make("h1", 100n);
+  events().onRecall("another");
+  await keeper.compare();
+  expect(allotments.size).toBe(1);
+  events().onRecall("a");
+  await keeper.compare();
+  expect([allotments.size, [...holds.keys()]]).toEqual([0, ["h1"]]);
+  await make("h2", 1n);
+  await make("h3", 1n);
+  expect(allotments.size).toBe(1);
+  events().onMissed();
+  await keeper.compare();
+  expect(allotments.size).toBe(0);
+});
+
+test("a recall waits a second and a half for others, and frees what the dead have after a lease", async () => {
+  const { keeper, clock, state, freed, beat } = await open();
+  expect(await keeper.recall({ account: "a" })).toBe(true);
+  state.left = ["of a silent process"];
+  const recalled = async (): Promise<readonly [answer: boolean, passedMs: number]> => {
+    const sinceMs = clock.steadyMs();
+    let answer: boolean | undefined;
+    void keeper.recall({ account: "a" }).then((given) => (answer = given));
+    while (answer === undefined) {
+      await Bun.sleep(0);
+      await clock.advance(5);
+    }
+    return [answer, clock.steadyMs() - sinceMs];
+  };
+  const [answer, passedMs] = await recalled();
+  expect([answer, passedMs >= 1_500, passedMs < 5_000, freed]).toEqual([false, true, true, []]);
+  for (let i = 0; i < 4; i += 1) {
+    await clock.advance(LEASE_MS / 3);
+    await beat();
+  }
+  await recalled();
+  expect(freed[0]).toEqual([["a"], { deadBut: "b1" }]);
+});
+
+test("holds in memory whose time is over are found, and no others", async () => {
+  const { make, keeper } = await open();
+  for (const expiresAtMs of [99, 100, 101]) await make(`h${expiresAtMs}`, 1n, { expiresAtMs });
+  expect(keeper.abandoned({ bootId: "b1", nowMs: 7, steadyMs: 100 })).toEqual([
+    { kind: "void", hold: "h99", account: "a", key: "k", outcome: "expired", nowMs: 7 },
+  ]);
+});
+
+test("an account is contested as it was decided last, in any part of the batch", async () => {
+  const { keeper, events } = await open();
+  const decided = (isContested: boolean): void => events().onDecided(new Map([["a", isContested]]));
+  expect(keeper.wasContested("a")).toBe(false);
+  await keeper.execute([]);
+  decided(true);
+  decided(false);
+  expect([keeper.wasContested("a"), keeper.wasContested("b")]).toEqual([true, false]);
+  await keeper.execute([]);
+  decided(false);
+  expect(keeper.wasContested("a")).toBe(false);
+});
+
+test("what a dead process of this machine had noted is booked once, but for what is of other books", async () => {
+  const noted = (id: string, account: string): Intent => ({
+    hold: { ...HELD, id, account },
+    prices: { version: "v", model: "m", rules: "{}", createdAtMs: 1 },
+  });
+  const removed: string[] = [];
+  const opened: (readonly string[])[] = [];
+  let isDone: boolean | undefined;
+  const notes: HoldNotes = {
+    open: (_, intents) => void opened.push([...intents()].map((intent) => intent.hold.id)),
+    note() {},
+    left: () => ["dead", "lives"],
+    read: () => [noted("h1", "a"), noted("ended", "a"), noted("h2", "of other books")],
+    remove: (boot) => void removed.push(boot),
+    close: (done) => (isDone = done),
+  };
+  const { keeper, live, holds, saved, make, state, clock, beat } = await open({ notes });
+  live.add("lives");
+  holds.set("ended", { ...HELD, id: "ended" });
+  expect(await keeper.release()).toBe(1);
+  expect([saved.map(({ changes }) => [...changes.newHolds.keys()]), removed]).toEqual([[["h1"]], ["dead"]]);
+  await make("mine", 1n);
+  await clock.advance(LEASE_MS);
+  await beat();
+  // Begun with the lease, and once more with the next, by what was still open then.
+  expect(opened).toEqual([[], ["mine"]]);
+  await keeper.close();
+  expect([isDone, state.closed, [...holds.keys()]]).toEqual([true, 1, ["ended", "h1", "mine"]]);
+});
+
+const HELD: HoldRow = {
+  id: "h",
+  account: "a",
+  key: "k",
+  requestId: "r",
+  boot: "dead",
+  model: "m",
+  priceVersion: "v",
+  amount: 60n,
+  expectedCost: 20n,
+  state: "held",
+  settled: null,
+  endReason: null,
+  createdAtMs: 1,
+  expiresAtMs: 2,
+  endedAtMs: null,
+  task: null,
+};

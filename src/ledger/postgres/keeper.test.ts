@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import pg from "pg";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { commandsFor } from "../../../test/ledger/books.ts";
@@ -32,7 +32,16 @@ function createTables() {
   const live = new Set<string>();
   /** What the next writes meet. */
   const faults: (Error | "gone" | "written, and the answer lost")[] = [];
-  const state = { amount: 1_000n as bigint | undefined, left: [] as readonly string[], closed: 0 };
+  const state = {
+    amount: 1_000n as bigint | undefined,
+    isTakenInSilence: false,
+    isAway: false,
+    running: undefined as Promise<void> | undefined,
+    isAllotted: true,
+    left: [] as readonly string[],
+    looks: 0,
+    closed: 0,
+  };
   let events: SharedEvents | undefined;
   const write = ({ changes, allotments: changed }: MemoryChanges, removed: readonly string[]): boolean => {
     if (changed.some(({ id, less }) => (allotments.get(id)?.amount ?? -1n) < less)) return false;
@@ -44,6 +53,8 @@ function createTables() {
   };
   const tables: SharedTables = {
     async run(commands) {
+      await state.running;
+      if (state.isAway) throw new Error("away");
       ran.push(...commands);
       return commands.map(() => ({ answer: { ok: true } as never }));
     },
@@ -51,6 +62,7 @@ function createTables() {
       const { amount } = state;
       if (amount === undefined) return undefined;
       allotments.set(id, { account, key, boot, amount: (allotments.get(id)?.amount ?? 0n) + amount });
+      if (state.isTakenInSilence) throw new Error("the connection was lost");
       return { amount, expiresAtMs: null };
     },
     async save(changes, removed = []) {
@@ -76,8 +88,11 @@ function createTables() {
     accounts: async (ids) => new Set(ids.filter((id) => id === "a")),
     isLive: async (boot) => live.has(boot),
     dead: async () => [],
-    recall: async (of) => ("account" in of ? of.account : "a"),
-    left: async () => state.left,
+    recall: async (of) => (state.isAllotted ? ("account" in of ? of.account : "a") : undefined),
+    async left() {
+      state.looks += 1;
+      return state.left;
+    },
     close: async () => void (state.closed += 1),
   };
   const openTables = (given: SharedEvents): SharedTables => {
@@ -100,12 +115,8 @@ function createTables() {
 }
 
 /** A keeper with a lease, whose key `k` has an allotment of 1,000. */
-async function open({
-  amount = 1_000n as bigint | undefined,
-  notes = undefined as HoldNotes | undefined,
-} = {}) {
+async function open({ notes }: { notes?: HoldNotes } = {}) {
   const books = createTables();
-  books.state.amount = amount;
   const clock = createFakeClock(START_MS);
   const unbooked: string[] = [];
   const keeper = openSharedKeeper({
@@ -327,28 +338,116 @@ test("what another process asks for is given back, and all of it where a call ma
   expect(allotments.size).toBe(0);
 });
 
-test("a recall waits a second and a half for others, and frees what the dead have after a lease", async () => {
-  const { keeper, clock, state, freed, beat } = await open();
-  expect(await keeper.recall({ account: "a" })).toBe(true);
-  state.left = ["of a silent process"];
-  const recalled = async (): Promise<readonly [answer: boolean, passedMs: number]> => {
+test("no hold is made of what is asked for, also before its turn has come", async () => {
+  const { keeper, state, events, make, direct } = await open();
+  await make("h1", 1n);
+  const running = Promise.withResolvers<void>();
+  state.running = running.promise;
+  const under = keeper.execute([grant("g", 1n)]);
+  events().onRecall("a");
+  expect(keeper.count()).toBe(1);
+  void make("h2", 1n);
+  await Bun.sleep(0);
+  expect([direct, keeper.count()]).toEqual([["first"], 1]);
+  running.resolve();
+  await under;
+  await keeper.compare();
+  expect(keeper.held().accounts.get("a")).toBe(1n);
+});
+
+test("an allotment whose answer was lost is given back where it is asked for", async () => {
+  const { keeper, state, events, make, direct, allotments, freed } = await open();
+  state.isTakenInSilence = true;
+  await make("h1", 1n);
+  expect([direct, allotments.size]).toEqual([["first", "h1"], 1]);
+  events().onRecall("a");
+  await keeper.compare();
+  await keeper.execute([]);
+  expect([freed, allotments.size]).toEqual([[[["a"], ["b1.1"]]], 0]);
+});
+
+test("a hold goes to the tables where no allotment is given", async () => {
+  const { keeper, state, make, direct } = await open();
+  state.amount = undefined;
+  expect(await make("h1", 7n)).toEqual({ ok: true, amount: 7n });
+  expect([direct, keeper.count()]).toEqual([["first", "h1"], 0]);
+});
+
+test("before its first heartbeat a process has no lease", async () => {
+  const { openTables } = createTables();
+  expect(openSharedKeeper({ openTables, clock: createFakeClock(START_MS) }).leaseMs()).toBe(0);
+});
+
+describe("a recall", () => {
+  /** Its answer, and when it has looked. */
+  const recalled = async ({ keeper, clock, state }: Awaited<ReturnType<typeof open>>) => {
     const sinceMs = clock.steadyMs();
+    const looks: number[] = [];
     let answer: boolean | undefined;
     void keeper.recall({ account: "a" }).then((given) => (answer = given));
-    while (answer === undefined) {
-      await Bun.sleep(0);
+    state.looks = 0;
+    for (;;) {
+      for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
+      if (state.looks > 0) looks.push(clock.steadyMs() - sinceMs);
+      state.looks = 0;
+      if (answer !== undefined) return { answer, looks };
       await clock.advance(5);
     }
-    return [answer, clock.steadyMs() - sinceMs];
   };
-  const [answer, passedMs] = await recalled();
-  expect([answer, passedMs >= 1_500, passedMs < 5_000, freed]).toEqual([false, true, true, []]);
-  for (let i = 0; i < 4; i += 1) {
-    await clock.advance(LEASE_MS / 3);
+  const LOOKS = [0, 5, 15, 35, 75, 155, 315, 635, 1_275, 2_555];
+
+  test("gives back what this process has, and is done where nothing is left", async () => {
+    const process = await open();
+    await process.make("h1", 1n);
+    process.state.isAllotted = false;
+    expect(await recalled(process)).toEqual({ answer: true, looks: [] });
+    expect(process.allotments.size).toBe(1);
+    process.state.isAllotted = true;
+    expect(await recalled(process)).toEqual({ answer: true, looks: [0] });
+    expect(process.allotments.size).toBe(0);
+  });
+
+  test("waits a second and a half for others, and looks less and less often", async () => {
+    const process = await open();
+    process.state.left = ["of a silent process"];
+    expect(await recalled(process)).toEqual({ answer: false, looks: LOOKS });
+    expect(process.freed).toEqual([]);
+  });
+
+  test("frees what the dead have once this process was heard of for a whole lease without a break", async () => {
+    const process = await open();
+    const { clock, beat, state, freed } = process;
+    const thirds = async (count: number): Promise<void> => {
+      for (let i = 0; i < count; i += 1) {
+        await clock.advance(LEASE_MS / 3);
+        await beat().catch(() => undefined);
+      }
+    };
+    const free = [["a"], { deadBut: "b1" }];
+    await clock.advance(LEASE_MS / 3 - 1);
     await beat();
-  }
-  await recalled();
-  expect(freed[0]).toEqual([["a"], { deadBut: "b1" }]);
+    await thirds(2);
+    await recalled(process);
+    expect(freed).toEqual([]);
+    await clock.advance(1);
+    await recalled(process);
+    expect(freed.splice(0)).toEqual([free]);
+    state.isAway = true;
+    await process.keeper.execute([{ kind: "ping" }]).catch(() => undefined);
+    await recalled(process);
+    expect(freed.splice(0)).toEqual([free]);
+    // The store was away for a heartbeat: others may not have been able to renew theirs.
+    await thirds(1);
+    state.isAway = false;
+    await thirds(1);
+    await recalled(process);
+    await thirds(2);
+    await recalled(process);
+    expect(freed).toEqual([]);
+    await thirds(1);
+    await recalled(process);
+    expect(freed).toEqual([free]);
+  });
 });
 
 test("holds in memory whose time is over are found, and no others", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { commandsFor } from "../../../test/ledger/books.ts";
+import { taskCommandsFor } from "../../../test/ledger/task-commands.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { AnswerTo, Command } from "../commands.ts";
 import type { Writer } from "../writer.ts";
@@ -7,6 +8,7 @@ import type { Recalled } from "./allotment-statements.ts";
 import { withRecalls } from "./recalls.ts";
 
 const { createAccount, grant, hold, settle, close } = commandsFor((name) => name);
+const { submit } = taskCommandsFor((name) => name);
 
 type Answer = AnswerTo<Command>;
 
@@ -54,9 +56,9 @@ const silenceOf = (answer: Answer | GatewayError) =>
 
 describe("a command that was refused for want of credit", () => {
   test("is sent again once every process has given back", async () => {
-    for (const command of [hold("h", 1n), grant("back", -1n)]) {
-      const { submit, sent, recalled } = open({ answers: [SHORT, SHORT, OK] });
-      expect(await submit(command)).toEqual(OK);
+    for (const command of [hold("h", 1n), grant("back", -1n), submit("t", 1n)]) {
+      const { submit: send, sent, recalled } = open({ answers: [SHORT, SHORT, OK] });
+      expect(await send(command)).toEqual(OK);
       expect([sent, recalled]).toEqual([
         [command, command, command],
         [{ account: "a" }, { account: "a" }],

@@ -36,6 +36,12 @@ function createTables() {
     amount: 1_000n as bigint | undefined,
     isTakenInSilence: false,
     isAway: false,
+    /** So many writes in all find the tables otherwise than memory has them. */
+    staleUntil: 0,
+    saves: 0,
+    saving: undefined as Promise<void> | undefined,
+    runs: 0,
+    owns: 0,
     running: undefined as Promise<void> | undefined,
     isAllotted: true,
     left: [] as readonly string[],
@@ -53,6 +59,7 @@ function createTables() {
   };
   const tables: SharedTables = {
     async run(commands) {
+      state.runs += 1;
       await state.running;
       if (state.isAway) throw new Error("away");
       ran.push(...commands);
@@ -66,6 +73,9 @@ function createTables() {
       return { amount, expiresAtMs: null };
     },
     async save(changes, removed = []) {
+      state.saves += 1;
+      await state.saving;
+      if (state.saves <= state.staleUntil) return false;
       const fault = faults.shift();
       if (fault instanceof Error) throw fault;
       if (fault === "gone") allotments.clear();
@@ -74,12 +84,15 @@ function createTables() {
       if (fault !== undefined && fault !== "gone") throw new Error("the connection was lost");
       return true;
     },
-    own: async (boot, ids) => ({
-      allotments: [...allotments]
-        .filter(([, row]) => row.boot === boot)
-        .map(([id, { account, amount }]) => ({ id, account, amount })),
-      holds: new Set(ids.filter((id) => holds.has(id))),
-    }),
+    async own(boot, ids) {
+      state.owns += 1;
+      return {
+        allotments: [...allotments]
+          .filter(([, row]) => row.boot === boot)
+          .map(([id, { account, amount }]) => ({ id, account, amount })),
+        holds: new Set(ids.filter((id) => holds.has(id))),
+      };
+    },
     async free(accounts, which) {
       freed.push([accounts, which]);
       if (Array.isArray(which)) for (const id of which as readonly string[]) allotments.delete(id);
@@ -162,7 +175,7 @@ test("the first hold of a key goes to the tables, and the next ones are made of 
 });
 
 test("an end is written with all that it changes, and its prices once", async () => {
-  const { make, keeper, saved, ran, holds } = await open();
+  const { make, keeper, saved, ran, holds, state } = await open();
   await make("h1", 600n);
   await make("h2", 100n);
   await make("h3", 100n);
@@ -189,7 +202,11 @@ test("an end is written with all that it changes, and its prices once", async ()
   expect(changes.entries.map(({ amount }) => amount)).toEqual([-250n]);
   expect([...changes.prices.keys()]).toEqual(["v"]);
   expect([keeper.count(), keeper.held().accounts.get("a"), await keeper.compare()]).toEqual([1, 100n, []]);
+  const { runs, owns } = state;
   await keeper.execute([settle("h3", 100n)]);
+  await keeper.execute([]);
+  // One write, and nothing that is asked beside it.
+  expect([state.runs, state.owns]).toEqual([runs, owns]);
   expect([saved[1]?.changes.prices.size, keeper.count(), holds.size]).toEqual([0, 0, 3]);
 });
 
@@ -260,12 +277,101 @@ test("an end of which no answer came is known by the tables before anything else
     faults.push(fault);
     const failed = await keeper.execute([settle("h1", 5n)]).catch((error: Error) => error.message);
     expect(failed).toBe(fault instanceof Error ? fault.message : ("the connection was lost" as never));
+    await keeper.execute([{ kind: "ping" }]);
+    expect(keeper.count()).toBe(fault instanceof Error ? 1 : 0);
     expect(await keeper.execute([settle("h1", 5n)])).toEqual([
       fault === "written, and the answer lost" ? DONE : ended(5n),
     ]);
     expect([keeper.count(), await keeper.compare()]).toEqual([0, []]);
     expect(await make("h2", 995n)).toEqual({ ok: true, amount: 995n });
   }
+});
+
+test("what the tables refuse each time is tried three times, and nothing of it is done", async () => {
+  const { make, keeper, state, clock, beat, holds, allotments } = await open();
+  await make("h1", 100n);
+  state.staleUntil = Infinity;
+  const why = (asked: Promise<unknown>) => asked.catch((error: Error) => error.message);
+  expect(await why(keeper.execute([settle("h1", 5n)]))).toBe("The allotments were not as they had been.");
+  expect(state.saves).toBe(3);
+  await clock.advance(LEASE_MS / 3);
+  await beat();
+  await keeper.compare();
+  expect(state.saves).toBe(6);
+  expect(await why(keeper.recall({ account: "a" }))).toBe("The allotments could not be given back.");
+  expect([state.saves, keeper.count(), holds.size, allotments.size]).toEqual([9, 1, 0, 1]);
+});
+
+test("an end by another account fails, and its neighbours do not", async () => {
+  const books = await open();
+  const { make, keeper } = books;
+  await make("h1", 100n);
+  await make("h2", 100n);
+  expect(await keeper.execute([settle("h1", 5n, { account: "b" }), settle("h2", 5n)])).toEqual([
+    { failure: "The hold h1 belongs to another account or key." },
+    ended(5n),
+  ]);
+  expect(keeper.count()).toBe(1);
+  const { saved, allotments } = books;
+  expect(await keeper.execute([settle("h1", 5n, { account: "b" })])).toMatchObject([
+    { failure: expect.anything() },
+  ]);
+  expect(saved.at(-1)?.allotments).toMatchObject([{ less: 0n, held: 100n }]);
+  expect(allotments.get("b1.1")?.amount).toBe(995n);
+});
+
+test("a hold that is asked for twice is the tables' to answer the second time", async () => {
+  const { make, keeper, direct } = await open();
+  await make("h1", 100n);
+  await make("h1", 100n);
+  expect([direct, keeper.count()]).toEqual([["first", "h1"], 1]);
+});
+
+test("a comparison finds out first what became of a write", async () => {
+  const { make, keeper, faults } = await open();
+  await make("h1", 100n);
+  faults.push("written, and the answer lost");
+  await keeper.execute([settle("h1", 5n)]).catch(() => undefined);
+  expect([await keeper.compare(), keeper.count()]).toEqual([[], 0]);
+});
+
+test("each heartbeat goes on from what the tables have allotted, where anything ever was", async () => {
+  const { make, keeper, state, allotments, beat, clock } = await open();
+  await keeper.compare();
+  await beat();
+  await keeper.compare();
+  expect(state.owns).toBe(0);
+  await make("h1", 100n);
+  allotments.get("b1.1")!.amount = 500n;
+  expect(await keeper.compare()).toEqual(["b1.1"]);
+  await clock.advance(1);
+  await beat();
+  expect(await keeper.compare()).toEqual([]);
+  expect(keeper.held().accounts.get("a")).toBe(100n);
+});
+
+test("an end is written the third time where the tables were otherwise before", async () => {
+  const { make, keeper, state } = await open();
+  await make("h1", 100n);
+  state.staleUntil = 2;
+  expect(await keeper.execute([settle("h1", 5n)])).toEqual([ended(5n)]);
+  expect([state.saves, keeper.count()]).toEqual([3, 0]);
+});
+
+test("no hold is made of an allotment that is being given back", async () => {
+  const { make, keeper, state, direct } = await open();
+  await make("h1", 100n);
+  const saving = Promise.withResolvers<void>();
+  state.saving = saving.promise;
+  const under = keeper.execute([settle("h1", 101n)]);
+  await Bun.sleep(0);
+  expect(state.saves).toBe(1);
+  const late = make("h2", 1n);
+  expect(keeper.count()).toBe(1);
+  saving.resolve();
+  await Promise.all([under, late]);
+  expect([keeper.count(), direct]).toEqual([1, ["first"]]);
+  expect(await keeper.execute([settle("h2", 1n)])).toEqual([ended(1n)]);
 });
 
 test("a process that leaves gives everything back, and makes no hold from memory any more", async () => {
@@ -282,7 +388,7 @@ test("a process that leaves gives everything back, and makes no hold from memory
 });
 
 test("a heartbeat brings old holds into the tables, and gives back what was not used for a lease", async () => {
-  const { make, keeper, clock, beat, holds, allotments } = await open();
+  const { make, keeper, clock, beat, holds, allotments, saved } = await open();
   await make("old", 100n);
   await clock.advance(LEASE_MS / 3 - 1);
   await make("new", 100n);
@@ -293,6 +399,11 @@ test("a heartbeat brings old holds into the tables, and gives back what was not 
   await beat();
   await keeper.compare();
   expect([[...holds.keys()], keeper.count(), allotments.get("b1.1")?.amount]).toEqual([["old"], 1, 900n]);
+  const { changes } = saved.at(-1)!;
+  expect([...changes.accounts.values()]).toEqual([{ id: "a", balance: 0n, held: 100n }]);
+  expect([...changes.keys.values()]).toEqual([{ id: "k", spent: 0n, held: 100n }]);
+  expect([...changes.prices.keys()]).toEqual(["v"]);
+  expect(saved.at(-1)?.allotments).toMatchObject([{ id: "b1.1", less: 100n, held: 100n }]);
   await keeper.execute([settle("new", 1n)]);
   for (const [passed, left] of [
     [LEASE_MS / 2, 1],
@@ -362,7 +473,6 @@ test("an allotment whose answer was lost is given back where it is asked for", a
   expect([direct, allotments.size]).toEqual([["first", "h1"], 1]);
   events().onRecall("a");
   await keeper.compare();
-  await keeper.execute([]);
   expect([freed, allotments.size]).toEqual([[[["a"], ["b1.1"]]], 0]);
 });
 
@@ -373,9 +483,10 @@ test("a hold goes to the tables where no allotment is given", async () => {
   expect([direct, keeper.count()]).toEqual([["first", "h1"], 0]);
 });
 
-test("before its first heartbeat a process has no lease", async () => {
+test("before its first heartbeat a process has no lease, and nothing to compare", async () => {
   const { openTables } = createTables();
-  expect(openSharedKeeper({ openTables, clock: createFakeClock(START_MS) }).leaseMs()).toBe(0);
+  const keeper = openSharedKeeper({ openTables, clock: createFakeClock(START_MS) });
+  expect([keeper.leaseMs(), await keeper.compare()]).toEqual([0, []]);
 });
 
 describe("a recall", () => {

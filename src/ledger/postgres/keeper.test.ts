@@ -44,6 +44,8 @@ function createTables() {
     owns: 0,
     running: undefined as Promise<void> | undefined,
     isAllotted: true,
+    dead: [] as readonly string[],
+    deadBut: undefined as string | undefined,
     left: [] as readonly string[],
     looks: 0,
     closed: 0,
@@ -100,7 +102,10 @@ function createTables() {
     },
     accounts: async (ids) => new Set(ids.filter((id) => id === "a")),
     isLive: async (boot) => live.has(boot),
-    dead: async () => [],
+    async dead(but) {
+      state.deadBut = but;
+      return state.dead;
+    },
     recall: async (of) => (state.isAllotted ? ("account" in of ? of.account : "a") : undefined),
     async left() {
       state.looks += 1;
@@ -229,7 +234,7 @@ test("an end that charges more than its hold is decided over the tables, with th
 });
 
 test("an end whose allotment is gone goes to the tables, and what its holds probably cost is booked", async () => {
-  const { make, keeper, faults, saved, ran, unbooked } = await open();
+  const { make, keeper, faults, saved, ran, unbooked, state } = await open();
   await make("h1", 100n, { expectedCost: 40n });
   await make("h2", 100n, { expectedCost: 50n });
   ran.length = 0;
@@ -244,7 +249,11 @@ test("an end whose allotment is gone goes to the tables, and what its holds prob
     ["h1:loss", -40n],
     ["h2:loss", -50n],
   ]);
-  expect([saved.length, unbooked, keeper.count(), await keeper.compare()]).toEqual([1, [], 0, []]);
+  expect([
+    [...saved[0]!.changes.prices.keys()],
+    saved[0]!.changes.requests.map(({ outcome }) => outcome),
+  ]).toEqual([["v"], ["process_died", "process_died"]]);
+  expect([state.saves, unbooked, keeper.count(), await keeper.compare()]).toEqual([2, [], 0, []]);
 });
 
 /** An error as the server tells it. */
@@ -271,14 +280,17 @@ test("an end of which no answer came is known by the tables before anything else
     "written, and the answer lost",
     refusal("53100"),
   ] as const) {
-    const { make, keeper, faults, ran } = await open();
+    const { make, keeper, faults, freed, state } = await open();
     await make("h1", 100n);
-    ran.length = 0;
     faults.push(fault);
     const failed = await keeper.execute([settle("h1", 5n)]).catch((error: Error) => error.message);
     expect(failed).toBe(fault instanceof Error ? fault.message : ("the connection was lost" as never));
     await keeper.execute([{ kind: "ping" }]);
     expect(keeper.count()).toBe(fault instanceof Error ? 1 : 0);
+    expect(keeper.held().accounts.get("a")).toBe(fault instanceof Error ? 100n : 0n);
+    const { owns } = state;
+    await keeper.execute([{ kind: "ping" }]);
+    expect([state.owns, freed]).toEqual([owns, []]);
     expect(await keeper.execute([settle("h1", 5n)])).toEqual([
       fault === "written, and the answer lost" ? DONE : ended(5n),
     ]);
@@ -399,6 +411,7 @@ test("a heartbeat brings old holds into the tables, and gives back what was not 
   await beat();
   await keeper.compare();
   expect([[...holds.keys()], keeper.count(), allotments.get("b1.1")?.amount]).toEqual([["old"], 1, 900n]);
+  expect([keeper.held().accounts.get("a"), await keeper.compare()]).toEqual([100n, []]);
   const { changes } = saved.at(-1)!;
   expect([...changes.accounts.values()]).toEqual([{ id: "a", balance: 0n, held: 100n }]);
   expect([...changes.keys.values()]).toEqual([{ id: "k", spent: 0n, held: 100n }]);
@@ -447,6 +460,131 @@ test("what another process asks for is given back, and all of it where a call ma
   events().onMissed();
   await keeper.compare();
   expect(allotments.size).toBe(0);
+});
+
+test("an end has the prices of the model that served", async () => {
+  const { make, keeper, saved } = await open();
+  await make("h1", 100n);
+  const served = { model: "m2", priceVersion: "v2", priceRules: "{}" };
+  expect(await keeper.execute([settle("h1", 5n, { served })])).toEqual([ended(5n)]);
+  expect([...saved[0]!.changes.prices.keys()].toSorted()).toEqual(["v", "v2"]);
+});
+
+test("what is given back is the whole allotment, in one write", async () => {
+  const { make, keeper, events, saved, state } = await open();
+  await make("h1", 100n);
+  events().onRecall("a");
+  expect(await keeper.compare()).toEqual([]);
+  expect([state.saves, state.owns]).toEqual([1, 0]);
+  expect(saved[0]?.allotments).toMatchObject([{ id: "b1.1", less: 1_000n, held: 0n }]);
+});
+
+test("what is to be given back and is gone already, or went with an answer that was lost, is found out", async () => {
+  const gone = await open();
+  await gone.make("h1", 100n);
+  gone.allotments.clear();
+  expect(await gone.keeper.recall({ account: "a" })).toBe(true);
+  expect([gone.keeper.count(), [...gone.holds.keys()]]).toEqual([0, ["h1"]]);
+  const { make, keeper, faults, events, holds } = await open();
+  await make("h1", 100n);
+  faults.push("written, and the answer lost");
+  events().onRecall("a");
+  expect([await keeper.compare(), keeper.count(), [...holds.keys()]]).toEqual([[], 0, ["h1"]]);
+});
+
+test("a heartbeat writes of allotments with holds alone, be it one", async () => {
+  const { make, keeper, beat, state, clock } = await open();
+  await make("h1", 100n);
+  await clock.advance(1);
+  await beat();
+  await keeper.compare();
+  expect(state.saves).toBe(1);
+  await keeper.execute([voided("h1")]);
+  await beat();
+  await keeper.compare();
+  expect(state.saves).toBe(2);
+});
+
+test("no hold is made of an allotment that is gone, while what it held is being booked", async () => {
+  const { make, keeper, faults, allotments, state } = await open();
+  await make("h1", 100n);
+  faults.push(new Error("the connection was lost"));
+  await keeper.execute([settle("h1", 5n)]).catch(() => undefined);
+  allotments.clear();
+  const saving = Promise.withResolvers<void>();
+  state.saving = saving.promise;
+  const under = keeper.execute([]);
+  while (state.saves < 2) await Bun.sleep(0);
+  void make("h2", 1n);
+  expect(keeper.count()).toBe(1);
+  saving.resolve();
+  await under;
+});
+
+describe("a release", () => {
+  const noted = (id: string): Intent => ({
+    hold: { ...HELD, id },
+    prices: { version: "v", model: "m", rules: "{}", createdAtMs: 1 },
+  });
+  const withNotes = async () => {
+    const removed: string[] = [];
+    const notes: HoldNotes = {
+      open() {},
+      note() {},
+      left: () => ["dead"],
+      read: () => ["h1", "h2", "h3"].map(noted),
+      remove: (boot) => void removed.push(boot),
+      close() {},
+    };
+    return { ...(await open({ notes })), removed };
+  };
+
+  test("frees what other dead processes have, where there are any", async () => {
+    const { keeper, state, freed } = await open();
+    expect([await keeper.release(), freed, state.deadBut]).toEqual([0, [], "b1"]);
+    state.dead = ["a"];
+    await keeper.release();
+    expect(freed).toEqual([[["a"], { deadBut: "b1" }]]);
+    const before = createTables();
+    const unleased = openSharedKeeper({ openTables: before.openTables, clock: createFakeClock(START_MS) });
+    expect([await unleased.release(), before.state.deadBut]).toEqual([0, ""]);
+  });
+
+  test("books holds together, and asks nothing of those that the tables have", async () => {
+    const { keeper, state, holds, removed } = await withNotes();
+    expect([await keeper.release(), state.saves, [...holds.keys()]]).toEqual([3, 1, ["h1", "h2", "h3"]]);
+    expect([await keeper.release(), state.saves, removed]).toEqual([0, 1, ["dead", "dead"]]);
+  });
+
+  test("tries three times, and then each hold by itself", async () => {
+    for (const [staleUntil, booked, saves] of [
+      [2, 3, 3],
+      [3, 3, 6],
+      [Infinity, 0, 12],
+    ] as const) {
+      const { keeper, state, unbooked } = await withNotes();
+      state.staleUntil = staleUntil;
+      expect([await keeper.release(), state.saves]).toEqual([booked, saves]);
+      const refused = ["h1", "h2", "h3"].map((id) => `${id}: the tables have a part of it already`);
+      expect(unbooked).toEqual(booked === 0 ? refused : []);
+    }
+  });
+
+  test("goes past a hold that is refused for good, and says so", async () => {
+    const { keeper, faults, unbooked, holds } = await withNotes();
+    faults.push(refusal("23514"), refusal("23514"));
+    expect(await keeper.release()).toBe(2);
+    expect([unbooked, [...holds.keys()]]).toEqual([["h1: error: state 23514"], ["h2", "h3"]]);
+  });
+
+  test("leaves all to the next time where the store is away or full", async () => {
+    for (const fault of [new Error("the connection was lost"), refusal("53100")]) {
+      const { keeper, faults, unbooked, removed } = await withNotes();
+      faults.push(fault);
+      expect(await keeper.release().catch((error: Error) => error.message)).toBe(fault.message as never);
+      expect([unbooked, [...removed], await keeper.release()]).toEqual([[], [], 3]);
+    }
+  });
 });
 
 test("no hold is made of what is asked for, also before its turn has come", async () => {

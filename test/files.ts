@@ -13,8 +13,8 @@ export function descriptorsAt(prefix: string): number[] {
 }
 
 /**
- * What `script` prints in a process whose files may have so many blocks, of 512 bytes or of 1 KiB as the shell counts
- * them: a write beyond that fails as on a full disk.
+ * What `script` prints in a process whose files may have so many blocks. A write beyond that fails as on a full disk. A
+ * shell counts blocks of 512 bytes or of 1 KiB.
  */
 export function printedOnFullDisk(script: string, blocks = 8): string {
   const limit = `trap '' XFSZ; ulimit -f ${blocks}; exec "$@"`;

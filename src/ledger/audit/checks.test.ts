@@ -353,8 +353,7 @@ describeOnEngines("an audit of one account", (engine) => {
     const marked = async () => {
       const { marks } = await books.store.auditor({ full: false, nowMs: 3 });
       await books.run({ kind: "mark_audited", marks: marks.flat() });
-      const [mark] = marks.flat().filter(({ subject }) => subject === books.id("a"));
-      return mark!;
+      return marks.flat().find(({ subject }) => subject === books.id("a"))!;
     };
     const first = await marked();
     await books.apply(books.hold("h", 1n), books.voided("h"));

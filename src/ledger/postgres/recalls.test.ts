@@ -94,7 +94,7 @@ describe("a command that was refused for want of credit", () => {
   test("takes a shorter output the second time, also where a process is silent, and only then", async () => {
     const elastic = { tokenPrice: 1n, maxTokens: 9, floorTokens: 1 };
     const wanted = hold("h", 1n, { elastic });
-    const bounded = { ...wanted, isBoundFinal: true };
+    const bounded: Command = { ...wanted, isBoundFinal: true };
     const { submit, sent } = open({ answers: [SHORT, OK], recall: false });
     expect(await submit(wanted)).toEqual(OK);
     expect(sent).toEqual([wanted, bounded]);
@@ -124,7 +124,7 @@ describe("a command that ends or narrows something", () => {
       expect(recalled).toEqual([of]);
       const silent = open({ answers: [OK], recall: false });
       expect(silenceOf(await silent.submit(command))).toEqual(["overloaded_error", 3]);
-      const refused = open({ answers: [{ ok: false, reason: "unknown_key" } as Answer] });
+      const refused = open({ answers: [{ ok: false, reason: "unknown_key" }] });
       await refused.submit(command);
       expect(refused.recalled).toEqual([]);
     });

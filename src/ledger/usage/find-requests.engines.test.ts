@@ -82,10 +82,11 @@ describeOnEngineOfSuite("requests are found", (engine) => {
     const rows = Array.from({ length: 3 * days }, () => {
       const endedMs = START + Math.floor(random() * days * DAY_MS);
       // Most are written in the order of time, and some long after.
-      return { ...makeRequest(random), endedMs, writtenMs: endedMs + (random() < 0.1 ? 30 * DAY_MS : 0) };
+      const writtenMs = endedMs + (random() < 0.1 ? 30 * DAY_MS : 0);
+      return { row: { ...makeRequest(random), endedMs }, writtenMs };
     });
     const written = rows.toSorted((one, other) => one.writtenMs - other.writtenMs);
-    await insert(written.map(({ writtenMs: _, ...row }) => row));
+    await insert(written.map(({ row }) => row));
     while (await rollSome());
     for (let i = 0; i < 60; i += 1) await isFound(aWish());
     for (const count of [1, 3, 20, 1_000]) {

@@ -57,18 +57,21 @@ export interface AskContext {
   readonly seal: Seal;
 }
 
-type Completed =
-  | "model"
-  | "digest"
-  | "seed"
-  | "userText"
-  | "form"
-  | "aspectRatio"
-  | "imageSize"
-  | "inputTokens";
+/** What many requests say nothing of. */
+const UNSAID = {
+  toolResults: [],
+  parallelCalls: true,
+  stop: [],
+  choices: 1,
+  image: "none",
+  images: [],
+} as const;
 
 /** A request as its format reads it. */
-interface AskParts extends Omit<Ask, Completed> {
+interface AskParts
+  extends
+    Pick<Ask, "tools" | "toolChoice" | "maxTokens" | "thinking">,
+    Partial<Pick<Ask, keyof typeof UNSAID>> {
   readonly seed?: unknown;
   readonly aspectRatio?: unknown;
   readonly imageSize?: unknown;
@@ -93,6 +96,7 @@ export function completeAsk(parts: AskParts, { model, digest }: AskContext): Ask
   const most = model.totalContext;
   if (most !== null && inputTokens > most) throw new Refusal(400, "too_long", tooLong(inputTokens, most));
   return {
+    ...UNSAID,
     ...asked,
     model: model.id,
     digest,
@@ -129,13 +133,7 @@ export class Refusal extends Error {
   }
 }
 
-/** What is wrong with a request, in its vendor's words, and the parameter where that is named. */
-export type Fault = string | readonly [message: string, param: string];
-
-/** Refuses a request for the first of its faults. */
-export function refuseFirst(faults: Iterable<Fault>): void {
-  for (const fault of faults) {
-    const [message, param] = typeof fault === "string" ? [fault, undefined] : fault;
-    throw new Refusal(400, "invalid", message, param);
-  }
+/** Refuses a request in its vendor's words; `param` is the parameter that they name. */
+export function refuse(message: string, param?: string): never {
+  throw new Refusal(400, "invalid", message, param);
 }

@@ -39,7 +39,6 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
         }))
         .filter(({ name }) => among.size === 0 || among.has(name)),
       toolChoice: wish,
-      parallelCalls: true,
       maxTokens: numberOf(config.maxOutputTokens),
       stop: textsOf(config.stopSequences),
       choices: numberOf(config.candidateCount) ?? 1,

@@ -133,6 +133,16 @@ export class Refusal extends Error {
   }
 }
 
+/** What each format calls a refusal: OpenAI's code, Anthropic's type and Google's status. */
+export const REFUSAL_WORDS: Readonly<Record<Refusal["meaning"], readonly [string | null, string, string]>> = {
+  invalid: [null, "invalid_request_error", "INVALID_ARGUMENT"],
+  too_long: ["context_length_exceeded", "invalid_request_error", "INVALID_ARGUMENT"],
+  moderation: ["content_policy_violation", "invalid_request_error", "INVALID_ARGUMENT"],
+  overloaded: ["server_overloaded", "overloaded_error", "UNAVAILABLE"],
+  timeout: [null, "timeout_error", "DEADLINE_EXCEEDED"],
+  not_found: ["model_not_found", "not_found_error", "NOT_FOUND"],
+};
+
 /** Refuses a request in its vendor's words; `param` is the parameter that they name. */
 export function refuse(message: string, param?: string): never {
   throw new Refusal(400, "invalid", message, param);

@@ -28,7 +28,8 @@ export interface SandboxEvent {
   readonly tokens: number;
 }
 
-/** An event without a name. */
-export function dataEvent(data: JsonObject, tokens = 0): SandboxEvent {
-  return { text: `data: ${JSON.stringify(data)}\n\n`, tokens };
+/** An event, under the name of its type where it has one. */
+export function eventOf(data: JsonObject, tokens = 0): SandboxEvent {
+  const name = typeof data.type === "string" ? `event: ${data.type}\n` : "";
+  return { text: `${name}data: ${JSON.stringify(data)}\n\n`, tokens };
 }

@@ -13,7 +13,6 @@ import { numberOf, objectOf, textOf } from "./members.ts";
 import { answerAsOrdered } from "./orders.ts";
 import { tokensOf } from "./text-pieces.ts";
 
-/** What the sandbox's server of embeddings is made of. */
 export interface EmbeddingServer {
   readonly clock: Clock;
   /** The form that the provider in whose place it answers is asked in. */

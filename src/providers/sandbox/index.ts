@@ -29,7 +29,6 @@ import { SANDBOX } from "./name.ts";
 import { createSeal, type Seal } from "./seal.ts";
 import { openStudio, type Studio } from "./media/studio.ts";
 
-/** What the sandbox is made of. */
 export interface SandboxParts {
   readonly clock: Clock;
   /** A keyed hash of this installation: what it signs, only it can sign. */
@@ -52,7 +51,6 @@ const OWN_ANSWERS: Pick<
   thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
 };
 
-/** The formats that it speaks: all. */
 const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
   compat_chat_completions: chatFormat,
   compat_messages: messagesFormat,
@@ -77,7 +75,6 @@ function entryOf(provider: string): string {
   return `${SANDBOX}:${provider}`;
 }
 
-/** The sandbox's entries, by what its routes call them. */
 export interface Sandbox {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly mediaProviders: ReadonlyMap<string, MediaProvider>;
@@ -133,11 +130,9 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
 /** Nobody's: its calls stay in this process. */
 const ADDRESS = "http://sandbox.invalid";
 
-interface SandboxServer {
-  readonly clock: Clock;
+interface SandboxServer extends Pick<SandboxParts, "clock" | "modelOf"> {
   readonly seal: Seal;
   readonly studio: Studio;
-  readonly modelOf: SandboxParts["modelOf"];
   readonly format: SandboxFormat;
 }
 

@@ -50,7 +50,6 @@ interface NumberOrder {
 const MEDIA = ["image", "video"] as const;
 const HOUR = 3_600_000;
 
-/** Numbers by key. */
 const NUMBERS: Readonly<Record<string, NumberOrder>> = {
   delay_ms: { name: "delayMs", least: 0, most: 600_000, of: ["language", ...MEDIA] },
   tokens: { name: "tokens", least: 1, most: 100_000, of: ["language"], whole: Math.round },

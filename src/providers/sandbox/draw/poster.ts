@@ -50,7 +50,6 @@ function headOf({ ofMany }: ImageOrder, fontSize: number, { near, accent }: Colo
   return box("head", { fontSize }, pill(picture("logo", logo), words("", "SWITCHYARD SANDBOX")), ...count);
 }
 
-/** What the panel has to go by. */
 interface PanelSetting {
   readonly unit: number;
   readonly room: number;

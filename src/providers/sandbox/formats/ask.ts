@@ -38,7 +38,6 @@ export interface Ask {
   readonly inputTokens: number;
 }
 
-/** A tool of the client's. */
 export interface AskedTool {
   readonly name: string;
   readonly schema: unknown;
@@ -49,10 +48,8 @@ export interface AskedTool {
 /** What the caller said of calling tools; an object names the one that is to be called. */
 export type ToolWish = "auto" | "none" | "any" | { readonly name: string };
 
-/** What a request is read with. */
 export interface AskContext {
   readonly model: Model;
-  /** Names the request. */
   readonly digest: string;
   readonly seal: Seal;
 }

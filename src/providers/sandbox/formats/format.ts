@@ -15,7 +15,6 @@ export interface SandboxFormat {
   writeRefusal(refusal: Refusal): JsonObject;
 }
 
-/** What an answer is written with. */
 export interface WriteContext {
   readonly body: JsonObject;
   readonly model: Model;

@@ -187,6 +187,7 @@ function signatureOf({ thoughtSignature }: JsonObject): string {
   return textOf(thoughtSignature);
 }
 
-function partsOf(turn: JsonObject): readonly JsonObject[] {
-  return objectsIn(turn.parts);
+/** The parts of a turn, if it has any. */
+export function partsOf(turn: JsonObject | undefined): readonly JsonObject[] {
+  return objectsIn(turn?.parts);
 }

@@ -5,6 +5,7 @@ import { base64In, canBeFollowed, isBase64 } from "./given-media.ts";
 
 // What chat completions and Responses have in common.
 
+/** What the content of a message says in words. */
 export function contentText(content: unknown): string {
   return typeof content === "string" ? content : joined(objectsIn(content).map(({ text }) => text));
 }
@@ -53,6 +54,7 @@ export function checkFile(file: unknown, param: string): void {
     refuse("Invalid file data: expected base64-encoded data.", param);
 }
 
+/** Refuses audio that is not base64. */
 export function checkAudio(data: unknown, param: string): void {
   if (!isBase64(textOf(data))) refuse("Invalid base64 input_audio.", param);
 }

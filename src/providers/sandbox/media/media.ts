@@ -26,7 +26,6 @@ const RUNNING_MS = 2_000;
 /** How often it is polled. */
 const POLL_MS = 500;
 
-/** What the maker of images and videos is made of. */
 export interface SandboxMediaParts {
   readonly clock: Clock;
   readonly studio: Studio;

@@ -4,6 +4,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { describeError, type Log } from "../../core/log/log.ts";
 import { isPublicAddress } from "../../core/net/public-address.ts";
 import { createTimeLimit, type TimeLimit } from "../../core/time/time-limit.ts";
+import { unlessAborted } from "../../core/time/unless-aborted.ts";
 import { createPinnedFetch, type PinnedFetch } from "../../runtime/pinned-fetch.ts";
 import { type Resolve, resolveName } from "../../runtime/resolve.ts";
 import { type Exceptions, readRedirect, readTarget, Refusal, type Target } from "./target.ts";
@@ -250,13 +251,4 @@ function leave(response: Response): void {
 function failureWords(error: unknown): string {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   return `its server could not be asked: ${code === "" ? "no code" : code}`;
-}
-
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }

@@ -45,14 +45,10 @@ export type Piece = { readonly signature: string } & (
     }
   | { readonly type: "text"; readonly text: string }
   | Call
-  | {
-      readonly type: "image";
-      readonly order: ImageOrder;
-      /** In base64, once it is drawn. */ readonly data: string;
-    }
+  /** `data` is in base64, once it is drawn. */
+  | { readonly type: "image"; readonly order: ImageOrder; readonly data: string }
 );
 
-/** A call of one of the client's tools. */
 export interface Call {
   readonly type: "call";
   /** Hex digits that name it. */
@@ -66,7 +62,6 @@ export interface Call {
 /** What an image comes to by its size: https://ai.google.dev/gemini-api/docs/pricing */
 const IMAGE_TOKENS = { "1K": 1_120, "2K": 1_120, "4K": 2_000 } as const;
 
-/** Calls in one answer at most. */
 const MOST_CALLS = 8;
 
 /** More of what was said is not repeated. */

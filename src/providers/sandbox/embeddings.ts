@@ -1,20 +1,18 @@
 import { givesDimensions } from "../../catalog/embedding-facts.ts";
-import { joinBytes } from "../../core/bytes/bytes.ts";
-import { type Clock, wait } from "../../core/time/clock.ts";
-import { isJsonObject, type JsonObject, objectsIn } from "../../core/json/json-value.ts";
+import type { Clock } from "../../core/time/clock.ts";
+import { type JsonObject, objectsIn } from "../../core/json/json-value.ts";
 import type { Category, EmbeddingFacts, Model } from "../../core/model.ts";
-import { readAnswerJson } from "../../protocols/answer-json.ts";
 import type { EmbeddingDialect } from "../../protocols/embeddings/dialect.ts";
 import { encodeVector } from "../../protocols/embeddings/vectors.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
-import { Refusal } from "./formats/ask.ts";
+import { Refusal, refuse } from "./formats/ask.ts";
 import { chatFormat } from "./formats/chat-answer.ts";
+import type { SandboxFormat } from "./formats/format.ts";
 import { generateFormat } from "./formats/generate-answer.ts";
-import { numberOf, textOf } from "./members.ts";
-import { failAsOrdered, ORDERS_HEADER, readOrders } from "./orders.ts";
+import { numberOf, objectOf, textOf } from "./members.ts";
+import { answerAsOrdered } from "./orders.ts";
 import { tokensOf } from "./text-pieces.ts";
 
-/** What the sandbox's server of embeddings is made of. */
 export interface EmbeddingServer {
   readonly clock: Clock;
   /** The form that the provider in whose place it answers is asked in. */
@@ -23,31 +21,26 @@ export interface EmbeddingServer {
 }
 
 /** Answers a request for embeddings as the vendor's server would: vectors of length one, the same for the same text. */
-export async function answerEmbeddings(
+export function answerEmbeddings(
   { clock, dialect, modelOf }: EmbeddingServer,
   url: string,
-  { headers, signal, body }: OutboundRequest,
+  request: OutboundRequest,
 ): Promise<Response> {
   const { read, write, writeRefusal } = FORMS[dialect.form];
-  try {
-    const orders = readOrders(headers[ORDERS_HEADER], "language");
-    if (orders.delayMs > 0) await wait(clock, orders.delayMs, signal);
-    failAsOrdered(orders);
-    const asked = read(readAnswerJson(joinBytes(body ?? [])).value, url, dialect);
+  return answerAsOrdered(clock, request, writeRefusal, (body) => {
+    const asked = read(body, url, dialect);
     const model = modelOf(asked.model, "embedding");
     if (model?.embedding === undefined)
       throw new Refusal(404, "not_found", "The sandbox has no such model.", "model");
     check(asked, model, model.embedding);
     const length = asked.dimensions ?? model.embedding.dimensions;
-    const vectors = asked.texts.map((text) => vectorOf(text, length));
-    return Response.json(write(vectors, asked));
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return Response.json(writeRefusal(error), {
-      status: error.status,
-      headers: { "retry-after": "1" },
-    });
-  }
+    return Response.json(
+      write(
+        asked.texts.map((text) => vectorOf(text, length)),
+        asked,
+      ),
+    );
+  });
 }
 
 /** A request in no form. Tokens stand as texts of their numbers. */
@@ -62,7 +55,7 @@ interface AskedEmbeddings {
 interface Form {
   read(body: JsonObject, url: string, dialect: EmbeddingDialect): AskedEmbeddings;
   write(vectors: readonly (readonly number[])[], asked: AskedEmbeddings): JsonObject;
-  writeRefusal(refusal: Refusal): JsonObject;
+  readonly writeRefusal: SandboxFormat["writeRefusal"];
 }
 
 const FORMS: Readonly<Record<EmbeddingDialect["form"], Form>> = {
@@ -78,7 +71,7 @@ const FORMS: Readonly<Record<EmbeddingDialect["form"], Form>> = {
       model,
       usage: { prompt_tokens: tokens, total_tokens: tokens },
     }),
-    writeRefusal: (refusal) => chatFormat.writeRefusal(refusal),
+    writeRefusal: chatFormat.writeRefusal,
   },
   gemini: {
     read: readGemini,
@@ -86,7 +79,7 @@ const FORMS: Readonly<Record<EmbeddingDialect["form"], Form>> = {
       embeddings: vectors.map((values) => ({ values })),
       usageMetadata: { promptTokenCount: tokens },
     }),
-    writeRefusal: (refusal) => generateFormat.writeRefusal(refusal),
+    writeRefusal: generateFormat.writeRefusal,
   },
 };
 
@@ -94,16 +87,15 @@ function readOpenai(body: JsonObject, _url: string, dialect: EmbeddingDialect): 
   const { model, input, encoding_format: encoding = "float", user: _user, ...others } = body;
   const { [dialect.dimensionsField]: dimensions, ...unknown } = others;
   const [strange] = Object.keys(unknown);
-  if (strange !== undefined)
-    throw new Refusal(400, "invalid", `Unrecognized request argument supplied: ${strange}`, strange);
+  if (strange !== undefined) refuse(`Unrecognized request argument supplied: ${strange}`, strange);
   if (encoding !== "float" && !(encoding === "base64" && dialect.base64))
-    throw new Refusal(400, "invalid", "encoding_format is not one that this server has.", "encoding_format");
+    refuse("encoding_format is not one that this server has.", "encoding_format");
   const isOne = typeof input === "string" || (Array.isArray(input) && typeof input[0] === "number");
   const items: readonly unknown[] = isOne ? [input] : Array.isArray(input) ? input : [];
   const isTokens = (item: unknown): item is readonly number[] =>
     dialect.kind === "native" && Array.isArray(item) && item.length > 0 && item.every(Number.isInteger);
   if (!items.every((item) => typeof item === "string" || isTokens(item)))
-    throw new Refusal(400, "invalid", "'$.input' is invalid.", "input");
+    refuse("'$.input' is invalid.", "input");
   const counts = items.map((item) => (isTokens(item) ? item.length : tokensOf(textOf(item))));
   return {
     model: textOf(model),
@@ -118,30 +110,24 @@ function readGemini({ requests }: JsonObject, url: string, dialect: EmbeddingDia
   const model = /\/models\/([^?]+):batchEmbedContents$/.exec(url)?.[1] ?? "";
   const asked = objectsIn(requests);
   const texts = asked.map(({ content }) =>
-    isJsonObject(content)
-      ? objectsIn(content.parts)
-          .map(({ text }) => textOf(text))
-          .join("")
-      : "",
+    objectsIn(objectOf(content).parts).reduce((said, { text }) => said + textOf(text), ""),
   );
   if (asked.some((request) => request.model !== `models/${model}`))
-    throw new Refusal(400, "invalid", "The model of a request is not that of the batch.", "requests");
+    refuse("The model of a request is not that of the batch.", "requests");
   const [dimensions, ...others] = new Set(asked.map((request) => numberOf(request[dialect.dimensionsField])));
-  if (others.length > 0)
-    throw new Refusal(400, "invalid", "The requests of a batch differ in their length.", "requests");
+  if (others.length > 0) refuse("The requests of a batch differ in their length.", "requests");
   return { model, texts, tokens: tokensOf(...texts), dimensions, encoding: "float" };
 }
 
 /** Refuses what the vendor's server would refuse. */
 function check({ texts, dimensions }: AskedEmbeddings, { totalContext }: Model, facts: EmbeddingFacts): void {
-  if (texts.length === 0 || texts.includes(""))
-    throw new Refusal(400, "invalid", "The input has an empty text, or none.", "input");
+  if (texts.length === 0 || texts.includes("")) refuse("The input has an empty text, or none.", "input");
   if (texts.length > facts.mostTexts)
-    throw new Refusal(400, "invalid", `At most ${facts.mostTexts} texts can be in one batch.`, "input");
+    refuse(`At most ${facts.mostTexts} texts can be in one batch.`, "input");
   if (texts.some((text) => tokensOf(text) > (totalContext ?? Infinity) * 2))
     throw new Refusal(400, "too_long", "This model's maximum context length is exceeded.", "input");
   if (dimensions !== undefined && !givesDimensions(facts, dimensions))
-    throw new Refusal(400, "invalid", "This model has no vectors of that length.", "dimensions");
+    refuse("This model has no vectors of that length.", "dimensions");
 }
 
 /** Places of a vector that a word, or three letters of one, adds to. */

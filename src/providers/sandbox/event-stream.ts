@@ -1,7 +1,6 @@
 import { type Clock, wait } from "../../core/time/clock.ts";
 import type { SandboxEvent } from "./formats/format.ts";
 
-/** How a stream goes. */
 export interface StreamPace {
   readonly clock: Clock;
   readonly signal: AbortSignal;

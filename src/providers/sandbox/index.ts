@@ -1,8 +1,6 @@
-import { joinBytes } from "../../core/bytes/bytes.ts";
-import { type Clock, wait } from "../../core/time/clock.ts";
+import type { Clock } from "../../core/time/clock.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import type { Category, Model, ProtocolId, Route } from "../../core/model.ts";
-import { readAnswerJson } from "../../protocols/answer-json.ts";
 import type { ChatDialect } from "../../protocols/chat-dialect.ts";
 import type { EmbeddingDialect } from "../../protocols/embeddings/dialect.ts";
 import type { OutboundRequest } from "../../runtime/fetch.ts";
@@ -26,12 +24,11 @@ import { createSandboxMedia } from "./media/media.ts";
 import { textOf } from "./members.ts";
 import { messagesFormat } from "./formats/messages-answer.ts";
 import { responsesFormat } from "./formats/responses-answer.ts";
-import { failAsOrdered, ORDERS_HEADER, readOrders } from "./orders.ts";
+import { answerAsOrdered, ORDERS_HEADER } from "./orders.ts";
 import { SANDBOX } from "./name.ts";
 import { createSeal, type Seal } from "./seal.ts";
 import { openStudio, type Studio } from "./media/studio.ts";
 
-/** What the sandbox is made of. */
 export interface SandboxParts {
   readonly clock: Clock;
   /** A keyed hash of this installation: what it signs, only it can sign. */
@@ -54,7 +51,6 @@ const OWN_ANSWERS: Pick<
   thinking: { effort: "reasoning", toggle: "reasoning", budget: "reasoning" },
 };
 
-/** The formats that it speaks: all. */
 const FORMATS: Readonly<Record<ProtocolId, SandboxFormat>> = {
   compat_chat_completions: chatFormat,
   compat_messages: messagesFormat,
@@ -79,7 +75,6 @@ function entryOf(provider: string): string {
   return `${SANDBOX}:${provider}`;
 }
 
-/** The sandbox's entries, by what its routes call them. */
 export interface Sandbox {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly mediaProviders: ReadonlyMap<string, MediaProvider>;
@@ -135,29 +130,22 @@ export function createSandbox({ clock, hash, modelOf, definitions }: SandboxPart
 /** Nobody's: its calls stay in this process. */
 const ADDRESS = "http://sandbox.invalid";
 
-interface SandboxServer {
-  readonly clock: Clock;
+interface SandboxServer extends Pick<SandboxParts, "clock" | "modelOf"> {
   readonly seal: Seal;
   readonly studio: Studio;
-  readonly modelOf: SandboxParts["modelOf"];
   readonly format: SandboxFormat;
 }
 
-async function respond(sandbox: SandboxServer, url: string, request: OutboundRequest): Promise<Response> {
+function respond(sandbox: SandboxServer, url: string, request: OutboundRequest): Promise<Response> {
   const { clock, seal, studio, format } = sandbox;
   const { headers, signal } = request;
-  try {
-    const orders = readOrders(headers[ORDERS_HEADER], "language");
-    if (orders.delayMs > 0) await wait(clock, orders.delayMs, signal);
-    failAsOrdered(orders);
-    const { value: body } = readAnswerJson(joinBytes(request.body ?? []));
+  return answerAsOrdered(clock, request, format.writeRefusal, async (body, orders) => {
     const model = modelIn(sandbox, url, body);
     if (COUNTING.test(url)) return Response.json(countOf(sandbox, model, body));
     const ask = format.readAsk(body, { model, digest: digestOf(model, body), seal });
     const maxTokens = Math.min(ask.maxTokens ?? Infinity, model.maxOutput ?? Infinity);
-    const answer = await drawImages(composeAnswer({ ...ask, maxTokens }, orders, seal), (order) =>
-      studio.draw(order, signal),
-    );
+    const composed = composeAnswer({ ...ask, maxTokens }, orders, seal);
+    const answer = await drawImages(composed, (order) => studio.draw(order, signal));
     const context: WriteContext = { body, model, nowSec: Math.floor(clock.nowMs() / 1_000) };
     const isStream = headers.accept === STREAM;
     const events = (): Iterable<SandboxEvent> =>
@@ -165,16 +153,9 @@ async function respond(sandbox: SandboxServer, url: string, request: OutboundReq
         ? format.writeStream(answer, context)
         : [{ text: JSON.stringify(format.writePlain(answer, context)), tokens: 0 }];
     const pace = { clock, signal, speed: orders.speed, breaks: orders.fail === "reset_mid_stream" };
-    return new Response(eventStream(events, pace), {
-      headers: { "content-type": isStream ? STREAM : "application/json" },
-    });
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    return Response.json(format.writeRefusal(error), {
-      status: error.status,
-      headers: { "retry-after": "1" },
-    });
-  }
+    const type = isStream ? STREAM : "application/json";
+    return new Response(eventStream(events, pace), { headers: { "content-type": type } });
+  });
 }
 
 const STREAM = "text/event-stream";
@@ -183,15 +164,10 @@ const STREAM = "text/event-stream";
 const COUNTING = /\/(count_tokens|input_tokens)$|:countTokens$/;
 
 /** What it would charge for the input, also of one that is too long to be answered. */
-function countOf(
-  { format, seal }: SandboxServer,
-  model: Model,
-  received: JsonObject,
-): JsonObject | undefined {
-  const whole = received.generateContentRequest;
-  const body = isJsonObject(whole) ? whole : received;
-  const ask = format.readAsk(body, { model: { ...model, totalContext: null }, digest: "", seal });
-  return format.writeCount?.(ask.inputTokens);
+function countOf({ format, seal }: SandboxServer, model: Model, body: JsonObject): JsonObject | undefined {
+  const whole = body.generateContentRequest;
+  const context = { model: { ...model, totalContext: null }, digest: "", seal };
+  return format.writeCount?.(format.readAsk(isJsonObject(whole) ? whole : body, context).inputTokens);
 }
 
 function modelIn({ modelOf }: SandboxServer, url: string, body: JsonObject): Model {

@@ -1,5 +1,10 @@
+import { joinBytes } from "../../core/bytes/bytes.ts";
 import { GatewayError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
+import { type Clock, wait } from "../../core/time/clock.ts";
+import { readAnswerJson } from "../../protocols/answer-json.ts";
 import { printable } from "../../protocols/printable.ts";
+import type { OutboundRequest } from "../../runtime/fetch.ts";
 import { Refusal } from "./formats/ask.ts";
 
 /** The request header by which an answer of the sandbox is ordered: `fail=overloaded; delay_ms=200; tokens=50; speed=20`. */
@@ -45,7 +50,6 @@ interface NumberOrder {
 const MEDIA = ["image", "video"] as const;
 const HOUR = 3_600_000;
 
-/** Numbers by key. */
 const NUMBERS: Readonly<Record<string, NumberOrder>> = {
   delay_ms: { name: "delayMs", least: 0, most: 600_000, of: ["language", ...MEDIA] },
   tokens: { name: "tokens", least: 1, most: 100_000, of: ["language"], whole: Math.round },
@@ -102,13 +106,31 @@ const REFUSALS: Partial<Record<NonNullable<Orders["fail"]>, ConstructorParameter
   moderation: [400, "moderation", "Output blocked by content filtering policy: the sandbox was told to."],
 };
 
-/** Throws the failure that was ordered in place of an answer, if any was. */
-export function failAsOrdered({ fail }: Orders): void {
-  // A provider's own limit reaches clients as an overload; what is tried here is how they take a 429.
-  if (fail === "rate_limit")
-    throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", {
-      retryAfterSec: 1,
-    });
-  const refusal = fail === undefined ? undefined : REFUSALS[fail];
-  if (refusal !== undefined) throw new Refusal(...refusal);
+/** Answers a call of a language format as its header orders. `writeRefusal` writes what `answer` refuses. */
+export async function answerAsOrdered(
+  clock: Clock,
+  { headers, signal, body = [] }: OutboundRequest,
+  writeRefusal: (refusal: Refusal) => JsonObject,
+  answer: (body: JsonObject, orders: Orders) => Response | Promise<Response>,
+): Promise<Response> {
+  try {
+    const orders = readOrders(headers[ORDERS_HEADER], "language");
+    const { fail, delayMs } = orders;
+    if (delayMs > 0) await wait(clock, delayMs, signal);
+    // A provider's own limit reaches clients as an overload; what is tried here is how they take a 429.
+    if (fail === "rate_limit") throw rateLimit();
+    const ordered = fail === undefined ? undefined : REFUSALS[fail];
+    if (ordered !== undefined) throw new Refusal(...ordered);
+    return await answer(readAnswerJson(joinBytes(body)).value, orders);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { status } = error;
+    return Response.json(writeRefusal(error), { status, headers: { "retry-after": "1" } });
+  }
+}
+
+/** The 429 that was ordered. */
+export function rateLimit(headers: Readonly<Record<string, string>> = {}): GatewayError {
+  const more = { retryAfterSec: 1, headers };
+  return new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", more);
 }

@@ -1,4 +1,5 @@
 import { standardBase64 } from "../../core/bytes/base64.ts";
+import { PLACEHOLDERS } from "../../protocols/generate-content/signatures.ts";
 
 /** Signs what the sandbox thought, and knows its own signatures again. */
 export interface Seal {
@@ -19,13 +20,6 @@ export const LANGCHAIN_SIGNATURE = [
   "vQ==",
 ].join("");
 
-/** Signatures that Google takes for a history that another model made: https://ai.google.dev/gemini-api/docs/thought-signatures */
-const PLACEHOLDERS: ReadonlySet<string> = new Set([
-  "skip_thought_signature_validator",
-  "context_engineering_is_the_way_to_go",
-  LANGCHAIN_SIGNATURE,
-]);
-
 /** A seal over a keyed hash of text, which gives base64url. */
 export function createSeal(hash: (text: string) => string): Seal {
   const sign = (text: string): string => standardBase64(hash(`sandbox thinking\n${text}`)) ?? "";
@@ -37,7 +31,8 @@ export function createSeal(hash: (text: string) => string): Seal {
     isToken(signature) {
       const standard = standardBase64(signature) ?? "";
       const text = atob(standard);
-      if (PLACEHOLDERS.has(signature) || PLACEHOLDERS.has(text)) return true;
+      const isTaken = (said: string): boolean => said === LANGCHAIN_SIGNATURE || PLACEHOLDERS.has(said);
+      if (isTaken(signature) || isTaken(text)) return true;
       const dot = text.lastIndexOf(".");
       // Base64 has more than one way to write the same bytes; a signature comes back as it was given.
       return dot > 0 && text === tokenOf(text.slice(0, dot)) && standard === btoa(text);

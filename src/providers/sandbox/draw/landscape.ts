@@ -1,19 +1,10 @@
 import type { PixelSize } from "../../../core/media/media.ts";
 import type { Chance } from "../chance.ts";
 
-/** Colours that go together, as CSS and SVG have them. */
-export interface Colours {
-  readonly sky: string;
-  readonly horizon: string;
-  readonly sun: string;
-  /** Of what is near, and of what is written on. */
-  readonly near: string;
-  /** Of what is to be seen among white text. */
-  readonly accent: string;
-}
+export type Colours = ReturnType<typeof chooseColours>;
 
-/** Colours by chance. */
-export function chooseColours(chance: Chance): Colours {
+/** Colours that go together by chance, as CSS and SVG have them. */
+export function chooseColours(chance: Chance) {
   const hue = chance.between(0, 359);
   const turn = chance.pick([-1, 1]) * chance.between(28, 60);
   const colour = (turns: number, saturation: number, lightness: number): string =>
@@ -22,7 +13,9 @@ export function chooseColours(chance: Chance): Colours {
     sky: colour(0, chance.between(48, 68), chance.between(30, 46)),
     horizon: colour(1, chance.between(70, 90), chance.between(72, 82)),
     sun: colour(1.6, 96, 88),
+    /** Of what is near, and of what is written on. */
     near: colour(-0.4, 46, 13),
+    /** Of what is to be seen among white text. */
     accent: colour(1.3, 92, 78),
   };
 }

@@ -2,40 +2,17 @@ import type { Node } from "@takumi-rs/wasm";
 import { createChance } from "../chance.ts";
 import type { ImageOrder } from "../media/image-order.ts";
 import { chooseColours, type Colours, landscapeSvg } from "./landscape.ts";
-import { box, heightOf, picture, render, words } from "./renderer.ts";
-import { drawTiles, readGiven, TILES_CSS } from "./tiles.ts";
+import { box, heightOf, LINE, picture, render, words } from "./renderer.ts";
+import { drawTiles, readGiven } from "./tiles.ts";
 
 /** No text is smaller, in pixels. */
 const SMALLEST = 10.5;
-
-/** From base line to base line, in type sizes. */
-const LINE = 1.32;
 
 /** No image has room for more than so much of a text. */
 const MOST_TEXT = 4_000;
 
 /** The width of the head with which of how many an image is, in type sizes. */
 const HEAD_WIDTH = 21;
-
-const CSS = `
-  .image { display: flex; flex-direction: column; justify-content: space-between;
-    position: relative; font-family: Roboto; color: #fff; line-height: ${LINE} }
-  .landscape { position: absolute; z-index: -1; left: 0; top: 0 }
-  .head { display: flex; justify-content: space-between; font-weight: 500 }
-  .pill { display: flex; align-items: center; gap: 0.6em; height: 2em; padding: 0 1em;
-    border-radius: 1em; letter-spacing: 0.1em; white-space: nowrap }
-  .logo { width: 1.1em; height: 1em }
-  .panel { display: flex; flex-direction: column; flex-shrink: 0; border-radius: 0.9em;
-    border: 1px solid rgba(255, 255, 255, 0.2) }
-  .line { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 100% }
-  .prompt { font-weight: 500; white-space: pre-wrap; overflow-wrap: anywhere }
-  .cut { overflow: hidden; text-overflow: ellipsis }
-  .facts { display: flex; flex-wrap: wrap; column-gap: 1.5em; overflow: hidden }
-  .fact { display: flex; gap: 0.4em; max-width: 100% }
-  .name { opacity: 0.62; white-space: nowrap }
-  .strong { font-weight: 500 }
-  ${TILES_CSS}
-`;
 
 /** The file of an image: a landscape of the seed, over it what was asked for and what was given. */
 export async function makeImage(order: ImageOrder): Promise<Uint8Array> {
@@ -49,13 +26,9 @@ export async function makeImage(order: ImageOrder): Promise<Uint8Array> {
   const room = width - 2 * margin;
   const head = Math.min(Math.max(SMALLEST, unit * 2.5), room / HEAD_WIDTH);
   const below = height - head * 2 - 3 * margin;
-  const panel = await fitPanel(order, {
-    unit,
-    room,
-    most: below * (tiles.length > 0 ? 0.46 : 0.75),
-    colours,
-  });
-  const area = { width: room, height: below - (await heightOf(panel, room, CSS)) };
+  const most = below * (tiles.length > 0 ? 0.46 : 0.75);
+  const panel = await fitPanel(order, { unit, room, most, colours });
+  const area = { width: room, height: below - (await heightOf(panel, room)) };
   const root = box(
     "image",
     { ...size, padding: margin },
@@ -64,7 +37,7 @@ export async function makeImage(order: ImageOrder): Promise<Uint8Array> {
     drawTiles(tiles, area),
     panel,
   );
-  return render(root, size, { format, images, css: CSS });
+  return render(root, size, { format, images });
 }
 
 /** The name of the house with its sign, a track that forks; and which of how many this is. */
@@ -77,7 +50,6 @@ function headOf({ ofMany }: ImageOrder, fontSize: number, { near, accent }: Colo
   return box("head", { fontSize }, pill(picture("logo", logo), words("", "SWITCHYARD SANDBOX")), ...count);
 }
 
-/** What the panel has to go by. */
 interface PanelSetting {
   readonly unit: number;
   readonly room: number;
@@ -92,21 +64,20 @@ async function fitPanel(order: ImageOrder, setting: PanelSetting): Promise<Node>
   const smallest = Math.max(SMALLEST, unit * 1.9);
   for (let type = Math.max(SMALLEST * 1.15, unit * 6); ; type = Math.max(smallest, type * 0.9)) {
     const whole = panelOf(order, setting, { fontSize: type }, prompt);
-    if ((await heightOf(whole, room, CSS)) <= most) return whole;
+    if ((await heightOf(whole, room)) <= most) return whole;
     if (type > smallest) continue;
-    const others = await heightOf(panelOf(order, setting, { fontSize: type }, ""), room, CSS);
+    const others = await heightOf(panelOf(order, setting, { fontSize: type }, ""), room);
     const lineClamp = Math.max(1, Math.floor((most - others) / (type * LINE)));
     return panelOf(order, setting, { fontSize: type, lineClamp }, prompt);
   }
 }
 
-/** The type of a prompt, and its lines at most. */
-interface PromptType {
-  readonly fontSize: number;
-  readonly lineClamp?: number;
-}
-
-function panelOf(order: ImageOrder, setting: PanelSetting, type: PromptType, prompt: string): Node {
+function panelOf(
+  order: ImageOrder,
+  setting: PanelSetting,
+  type: { readonly fontSize: number; readonly lineClamp?: number },
+  prompt: string,
+): Node {
   const { unit, most, colours } = setting;
   const fontSize = Math.max(SMALLEST, unit * 1.9);
   // In a small image the prompt comes first.

@@ -35,11 +35,46 @@ export function words(className: string, text: string, style: Style = {}): Node 
   return box(`words ${className}`, style, ...parts);
 }
 
-const WORDS_CSS = `
+/** From base line to base line, in type sizes. */
+export const LINE = 1.32;
+
+const CSS = `
   .words { display: block }
   .inline { display: inline }
   .number { display: inline-block; white-space: pre; font-size: 0.42em; line-height: 1;
     text-align: center; border: 0.1em solid; margin: 0 0.1em; vertical-align: middle }
+
+  .image { display: flex; flex-direction: column; justify-content: space-between;
+    position: relative; font-family: Roboto; color: #fff; line-height: ${LINE} }
+  .landscape { position: absolute; z-index: -1; left: 0; top: 0 }
+  .head { display: flex; justify-content: space-between; font-weight: 500 }
+  .pill { display: flex; align-items: center; gap: 0.6em; height: 2em; padding: 0 1em;
+    border-radius: 1em; letter-spacing: 0.1em; white-space: nowrap }
+  .logo { width: 1.1em; height: 1em }
+
+  .tiles { display: flex; flex-wrap: wrap; justify-content: center; align-content: center }
+  .cell { display: flex; align-items: center; justify-content: center }
+  .card { display: flex; flex-direction: column; padding: 0.5em 0.5em 0; border-radius: 0.5em;
+    background: #fcfbf8; color: #262a36 }
+  .label { line-height: 1.6; white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
+  .layers { display: block; position: relative }
+  .layer { position: absolute; left: 0; top: 0 }
+  .told { display: flex; align-items: center; justify-content: center; padding: 0.5em;
+    background: #dde3ea; overflow: hidden; text-align: center; overflow-wrap: anywhere }
+  .squares { background: repeating-conic-gradient(#ccc 0 25%, #eee 0 50%) 0 0 / 16px 16px }
+  .stripes { background: repeating-linear-gradient(135deg, hsla(330, 100%, 59%, 0.72) 0 8px,
+    hsla(330, 100%, 59%, 0.5) 0 16px) }
+  .masked { mask-image: url(mask); mask-size: 100% 100% }
+
+  .panel { display: flex; flex-direction: column; flex-shrink: 0; border-radius: 0.9em;
+    border: 1px solid rgba(255, 255, 255, 0.2) }
+  .line { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; max-width: 100% }
+  .prompt { font-weight: 500; white-space: pre-wrap; overflow-wrap: anywhere }
+  .cut { overflow: hidden; text-overflow: ellipsis }
+  .facts { display: flex; flex-wrap: wrap; column-gap: 1.5em; overflow: hidden }
+  .fact { display: flex; gap: 0.4em; max-width: 100% }
+  .name { opacity: 0.62; white-space: nowrap }
+  .strong { font-weight: 500 }
 `;
 
 const FONTS = { Regular: 400, Medium: 500 } as const;
@@ -61,36 +96,18 @@ function fileOf(path: string): Uint8Array<ArrayBuffer> {
 }
 
 /** How high a node is at a width. */
-export async function heightOf(node: Node, width: number, css: string): Promise<number> {
+export async function heightOf(node: Node, width: number): Promise<number> {
   const room = Math.max(1, width);
-  const { height } = await (
-    await opened
-  ).measure(box("", { display: "flex", flexDirection: "column", width: room }, node), {
-    width: Math.ceil(room),
-    css: [WORDS_CSS, css],
-  });
-  return height;
+  const root = box("", { display: "flex", flexDirection: "column", width: room }, node);
+  const renderer = await opened;
+  return (await renderer.measure(root, { width: Math.ceil(room), css: [CSS] })).height;
 }
 
-/** How a node is drawn. */
-export interface Rendering {
-  readonly css?: string;
-  readonly format: OutputFormat;
-  /** Images that style sheets name. */
-  readonly images?: ImageSource[];
-}
-
-const QUALITY = 88;
-
-/** The file of a node that fills an image. */
-export async function render(node: Node, { width, height }: PixelSize, how: Rendering): Promise<Uint8Array> {
-  const { css = "", format, images = [] } = how;
-  return (await opened).render(node, {
-    width,
-    height,
-    format,
-    images,
-    quality: QUALITY,
-    css: [WORDS_CSS, css],
-  });
+/** The file of a node that fills an image of such a size. `images` are those that the style sheet names. */
+export async function render(
+  node: Node,
+  { width, height }: PixelSize,
+  how: { readonly format: OutputFormat; readonly images?: ImageSource[] },
+): Promise<Uint8Array> {
+  return (await opened).render(node, { width, height, quality: 88, css: [CSS], ...how });
 }

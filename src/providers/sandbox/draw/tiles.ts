@@ -5,7 +5,7 @@ import type { ImageOrder } from "../media/image-order.ts";
 import { box, picture, render, words } from "./renderer.ts";
 
 /** Something that was given to go by, as it is shown: the image itself, or words about it. */
-export interface Tile {
+interface Tile {
   readonly label: string;
   readonly shown: GivenImage | string;
   /** Whether the mask says where the image is to be painted anew. */
@@ -18,7 +18,7 @@ interface GivenImage {
 }
 
 /** What was given, and the mask, as style sheets name it. */
-export interface Given {
+interface Given {
   readonly tiles: readonly Tile[];
   readonly images: ImageSource[];
 }
@@ -55,20 +55,14 @@ async function look(input: MediaInput): Promise<GivenImage | string> {
 }
 
 /** The tiles side by side, as large as the area has room for. */
-export function drawTiles(tiles: readonly Tile[], area: PixelSize): Node {
-  const columns = bestColumns(tiles.length, area);
-  const cell = { width: area.width / columns, height: area.height / Math.ceil(tiles.length / columns) };
+export function drawTiles(tiles: readonly Tile[], { width, height }: PixelSize): Node {
+  const rowsOf = (columns: number): number => Math.ceil(tiles.length / columns);
+  const side = (columns: number): number => Math.min(width / columns, (height / rowsOf(columns)) * 1.15);
+  const columns = tiles.reduce((best, _, i) => (side(i + 1) > side(best) ? i + 1 : best), 1);
+  const cell = { width: width / columns, height: height / rowsOf(columns) };
   const isRoom = Math.min(cell.width, cell.height) >= 24;
   const cards = isRoom ? tiles.map((tile) => box("cell", cell, cardOf(tile, cell))) : [];
-  return box("tiles", { ...area }, ...cards);
-}
-
-function bestColumns(count: number, { width, height }: PixelSize): number {
-  const side = (columns: number): number =>
-    Math.min(width / columns, (height / Math.ceil(count / columns)) * 1.15);
-  let best = 1;
-  for (let columns = 2; columns <= count; columns += 1) if (side(columns) > side(best)) best = columns;
-  return best;
+  return box("tiles", { width, height }, ...cards);
 }
 
 /** An image on paper, as large as there is room. What is transparent shows as squares. */
@@ -94,19 +88,3 @@ function cardOf({ label, shown, isMasked = false }: Tile, cell: PixelSize): Node
     words("label", label, { width: layer.width }),
   );
 }
-
-export const TILES_CSS = `
-  .tiles { display: flex; flex-wrap: wrap; justify-content: center; align-content: center }
-  .cell { display: flex; align-items: center; justify-content: center }
-  .card { display: flex; flex-direction: column; padding: 0.5em 0.5em 0; border-radius: 0.5em;
-    background: #fcfbf8; color: #262a36 }
-  .label { line-height: 1.6; white-space: nowrap; overflow: hidden; text-overflow: ellipsis }
-  .layers { display: block; position: relative }
-  .layer { position: absolute; left: 0; top: 0 }
-  .told { display: flex; align-items: center; justify-content: center; padding: 0.5em;
-    background: #dde3ea; overflow: hidden; text-align: center; overflow-wrap: anywhere }
-  .squares { background: repeating-conic-gradient(#ccc 0 25%, #eee 0 50%) 0 0 / 16px 16px }
-  .stripes { background: repeating-linear-gradient(135deg, hsla(330, 100%, 59%, 0.72) 0 8px,
-    hsla(330, 100%, 59%, 0.5) 0 16px) }
-  .masked { mask-image: url(mask); mask-size: 100% 100% }
-`;

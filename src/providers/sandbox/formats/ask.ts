@@ -38,7 +38,6 @@ export interface Ask {
   readonly inputTokens: number;
 }
 
-/** A tool of the client's. */
 export interface AskedTool {
   readonly name: string;
   readonly schema: unknown;
@@ -49,26 +48,27 @@ export interface AskedTool {
 /** What the caller said of calling tools; an object names the one that is to be called. */
 export type ToolWish = "auto" | "none" | "any" | { readonly name: string };
 
-/** What a request is read with. */
 export interface AskContext {
   readonly model: Model;
-  /** Names the request. */
   readonly digest: string;
   readonly seal: Seal;
 }
 
-type Completed =
-  | "model"
-  | "digest"
-  | "seed"
-  | "userText"
-  | "form"
-  | "aspectRatio"
-  | "imageSize"
-  | "inputTokens";
+/** What many requests say nothing of. */
+const UNSAID = {
+  toolResults: [],
+  parallelCalls: true,
+  stop: [],
+  choices: 1,
+  image: "none",
+  images: [],
+} as const;
 
 /** A request as its format reads it. */
-interface AskParts extends Omit<Ask, Completed> {
+interface AskParts
+  extends
+    Pick<Ask, "tools" | "toolChoice" | "maxTokens" | "thinking">,
+    Partial<Pick<Ask, keyof typeof UNSAID>> {
   readonly seed?: unknown;
   readonly aspectRatio?: unknown;
   readonly imageSize?: unknown;
@@ -93,6 +93,7 @@ export function completeAsk(parts: AskParts, { model, digest }: AskContext): Ask
   const most = model.totalContext;
   if (most !== null && inputTokens > most) throw new Refusal(400, "too_long", tooLong(inputTokens, most));
   return {
+    ...UNSAID,
     ...asked,
     model: model.id,
     digest,
@@ -129,13 +130,17 @@ export class Refusal extends Error {
   }
 }
 
-/** What is wrong with a request, in its vendor's words, and the parameter where that is named. */
-export type Fault = string | readonly [message: string, param: string];
+/** What each format calls a refusal: OpenAI's code, Anthropic's type and Google's status. */
+export const REFUSAL_WORDS: Readonly<Record<Refusal["meaning"], readonly [string | null, string, string]>> = {
+  invalid: [null, "invalid_request_error", "INVALID_ARGUMENT"],
+  too_long: ["context_length_exceeded", "invalid_request_error", "INVALID_ARGUMENT"],
+  moderation: ["content_policy_violation", "invalid_request_error", "INVALID_ARGUMENT"],
+  overloaded: ["server_overloaded", "overloaded_error", "UNAVAILABLE"],
+  timeout: [null, "timeout_error", "DEADLINE_EXCEEDED"],
+  not_found: ["model_not_found", "not_found_error", "NOT_FOUND"],
+};
 
-/** Refuses a request for the first of its faults. */
-export function refuseFirst(faults: Iterable<Fault>): void {
-  for (const fault of faults) {
-    const [message, param] = typeof fault === "string" ? [fault, undefined] : fault;
-    throw new Refusal(400, "invalid", message, param);
-  }
+/** Refuses a request in its vendor's words; `param` is the parameter that they name. */
+export function refuse(message: string, param?: string): never {
+  throw new Refusal(400, "invalid", message, param);
 }

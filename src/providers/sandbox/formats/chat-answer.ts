@@ -1,8 +1,9 @@
-import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
+import { filled, type JsonObject, objectsIn, present } from "../../../core/json/json-value.ts";
+import { writeDataUrl } from "../../../protocols/data-url.ts";
 import type { Answer, Call, Choice, SandboxUsage } from "../answer.ts";
-import type { Refusal } from "./ask.ts";
+import { REFUSAL_WORDS } from "./ask.ts";
 import { isLegacy, readChatAsk } from "./chat-request.ts";
-import { dataEvent, type SandboxEvent, type SandboxFormat, type WriteContext } from "./format.ts";
+import { eventOf, type SandboxEvent, type SandboxFormat, type WriteContext } from "./format.ts";
 import { numberOf, objectOf, textOf } from "../members.ts";
 import { piecesOf, tokensOf } from "../text-pieces.ts";
 
@@ -24,17 +25,17 @@ export const chatFormat: SandboxFormat = {
   }),
   *writeStream(answer, context) {
     const start = head(answer, context, "chat.completion.chunk");
-    const chunk = (index: number, delta: JsonObject, finish: string | null = null): SandboxEvent => {
+    const chunk = (index: number, [delta, said = ""]: Delta, finish: string | null = null): SandboxEvent => {
       const beside = { logprobs: logprobs(textOf(delta.content), context), finish_reason: finish };
-      return dataEvent({ ...start, choices: [{ index, delta, ...beside }] }, tokensIn(delta));
+      return eventOf({ ...start, choices: [{ index, delta, ...beside }] }, tokensOf(said));
     };
     for (const [index, choice] of answer.choices.entries()) {
-      yield chunk(index, { role: "assistant", content: "", refusal: null });
+      yield chunk(index, [{ role: "assistant", content: "", refusal: null }]);
       for (const delta of deltas(message(choice, context))) yield chunk(index, delta);
-      yield chunk(index, {}, finishOf(choice, context));
+      yield chunk(index, [{}], finishOf(choice, context));
     }
     if (objectOf(context.body.stream_options).include_usage === true)
-      yield dataEvent({ ...start, choices: [], usage: usage(answer.usage) });
+      yield eventOf({ ...start, choices: [], usage: usage(answer.usage) });
     yield { text: "data: [DONE]\n\n", tokens: 0 };
   },
   writeRefusal: ({ message: text, meaning, param, status }) => ({
@@ -42,7 +43,7 @@ export const chatFormat: SandboxFormat = {
       message: text,
       type: status < 500 ? "invalid_request_error" : "server_error",
       param: param ?? null,
-      code: CODES[meaning],
+      code: REFUSAL_WORDS[meaning][0],
     },
   }),
 };
@@ -51,15 +52,6 @@ function finishOf({ finish }: Choice, { body }: WriteContext): string {
   if (finish !== "calls") return finish;
   return isLegacy(body) ? "function_call" : "tool_calls";
 }
-
-const CODES: Readonly<Record<Refusal["meaning"], string | null>> = {
-  invalid: null,
-  too_long: "context_length_exceeded",
-  moderation: "content_policy_violation",
-  overloaded: "server_overloaded",
-  timeout: null,
-  not_found: "model_not_found",
-};
 
 function head({ id }: Answer, { model, nowSec }: WriteContext, object: string): JsonObject {
   return { id: `chatcmpl-${id}`, object, created: nowSec, model: model.id };
@@ -72,11 +64,11 @@ function usage({ input, text, thinking, image }: SandboxUsage): JsonObject {
     completion_tokens: output,
     total_tokens: input + output,
     prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
-    completion_tokens_details: {
+    completion_tokens_details: present({
       reasoning_tokens: thinking,
       audio_tokens: 0,
-      ...(image === 0 ? {} : { image_tokens: image }),
-    },
+      image_tokens: image || undefined,
+    }),
   };
 }
 
@@ -101,32 +93,23 @@ function likely(said: string, place: number): JsonObject {
 function message({ pieces }: Choice, { body }: WriteContext): JsonObject {
   const text = pieces.find((piece) => piece.type === "text");
   const thinking = pieces.find((piece) => piece.type === "thinking");
+  const thought = thinking?.shown === true ? thinking : undefined;
   const calls = pieces.filter((piece) => piece.type === "call").map(toolCall);
-  const images = pieces.flatMap((piece) => {
-    if (piece.type !== "image") return [];
-    const signature = piece.signature.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-    const url = `data:image/png;thought_signature=${signature};base64,${piece.data}`;
-    return [{ type: "image_url", image_url: { url } }];
-  });
-  return {
+  const images = pieces
+    .filter((piece) => piece.type === "image")
+    .map(({ data, signature }) => writeDataUrl({ mediaType: "image/png", data, signature }))
+    .map((url) => ({ type: "image_url", image_url: { url } }));
+  return present({
     role: "assistant",
     content: text?.text ?? null,
     refusal: null,
-    ...(thinking?.shown === true
-      ? {
-          reasoning_content: thinking.text,
-          reasoning_details: [
-            { type: "thinking", thinking: thinking.text, signature: thinking.signature, index: 0 },
-          ],
-        }
-      : {}),
-    ...(calls.length === 0
-      ? {}
-      : isLegacy(body)
-        ? { function_call: calls[0]?.function }
-        : { tool_calls: calls }),
-    ...(images.length === 0 ? {} : { images }),
-  };
+    reasoning_content: thought?.text,
+    reasoning_details: thought && [
+      { type: "thinking", thinking: thought.text, signature: thought.signature, index: 0 },
+    ],
+    ...(isLegacy(body) ? { function_call: calls[0]?.function } : { tool_calls: filled(calls) }),
+    images: filled(images),
+  });
 }
 
 function toolCall({ id, name, input, isText }: Call): JsonObject {
@@ -136,36 +119,31 @@ function toolCall({ id, name, input, isText }: Call): JsonObject {
   return { id: `call_${id}`, type, [type]: said };
 }
 
+/** A part of a message, and the words that it says. */
+type Delta = readonly [delta: JsonObject, said?: string | undefined];
+
 /** A message piece by piece. Lists come whole: the official helper keeps the last chunk's only. */
-function* deltas(whole: JsonObject): Iterable<JsonObject> {
+function* deltas(whole: JsonObject): Iterable<Delta> {
   const { content, reasoning_content: thinking, reasoning_details: details, images } = whole;
-  for (const piece of piecesOf(textOf(thinking))) yield { reasoning_content: piece };
-  if (details !== undefined) yield { reasoning_details: details };
-  for (const piece of piecesOf(textOf(content))) yield { content: piece };
-  for (const [index, { type, ...call }] of objectsIn(whole.tool_calls).entries()) {
-    const [begun, ...more] = fragments(objectOf(call[textOf(type)]));
-    yield { tool_calls: [{ index, type, ...call, [textOf(type)]: begun }] };
-    for (const said of more) yield { tool_calls: [{ index, [textOf(type)]: said }] };
-  }
+  for (const piece of piecesOf(textOf(thinking))) yield [{ reasoning_content: piece }, piece];
+  if (details !== undefined) yield [{ reasoning_details: details }];
+  for (const piece of piecesOf(textOf(content))) yield [{ content: piece }, piece];
+  for (const [index, { type, ...call }] of objectsIn(whole.tool_calls).entries())
+    for (const [part, said] of fragments(objectOf(call[textOf(type)]))) {
+      const begun = said === undefined ? { type, ...call } : {};
+      yield [{ tool_calls: [{ index, ...begun, [textOf(type)]: part }] }, said];
+    }
   if (whole.function_call !== undefined)
-    for (const said of fragments(objectOf(whole.function_call))) yield { function_call: said };
-  if (images !== undefined) yield { images };
+    for (const [part, said] of fragments(objectOf(whole.function_call)))
+      yield [{ function_call: part }, said];
+  if (images !== undefined) yield [{ images }];
 }
 
 /** A call's name, then what it is called with, piece by piece. */
-function fragments({ name, ...given }: JsonObject): readonly JsonObject[] {
+function fragments({ name, ...given }: JsonObject): readonly Delta[] {
   const [word = "", text] = Object.entries(given)[0] ?? [];
-  return [{ name, [word]: "" }, ...piecesOf(textOf(text)).map((piece) => ({ [word]: piece }))];
-}
-
-/** Tokens of what a delta says in words. */
-function tokensIn({
-  content,
-  reasoning_content: thinking,
-  tool_calls: calls,
-  function_call: old,
-}: JsonObject): number {
-  const [call] = objectsIn(calls);
-  const { arguments: given, input } = objectOf(call?.function ?? call?.custom ?? old);
-  return tokensOf(...[content, thinking, given, input].map(textOf));
+  return [
+    [{ name, [word]: "" }],
+    ...piecesOf(textOf(text)).map((piece): Delta => [{ [word]: piece }, piece]),
+  ];
 }

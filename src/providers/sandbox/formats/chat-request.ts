@@ -1,6 +1,7 @@
 import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
-import { type Ask, type AskContext, type AskedTool, completeAsk, joined, type ToolWish } from "./ask.ts";
+import { type Ask, type AskContext, type AskedTool, completeAsk } from "./ask.ts";
 import { checkChat } from "./chat-rules.ts";
+import { contentText, customTool, readChoice } from "./openai.ts";
 import { numberOf, objectOf, textOf, textsOf } from "../members.ts";
 
 /** Reads a request of chat completions. Throws a 400 for what the vendors refuse, and for signatures that are not ours. */
@@ -53,26 +54,11 @@ function readTools(body: JsonObject): readonly AskedTool[] {
   const functions = isLegacy(body)
     ? body.functions
     : objectsIn(body.tools).map((tool) => tool.function ?? tool);
-  return objectsIn(functions).map((tool) =>
-    tool.type === "custom"
-      ? customTool(objectOf(tool.custom))
-      : { name: textOf(tool.name), schema: tool.parameters ?? {} },
-  );
-}
-
-/** A tool that takes text, as one that takes it as its only member. Of grammars only regular expressions are kept to. */
-export function customTool({ name, format }: JsonObject): AskedTool {
-  const { syntax, definition } = objectOf(objectOf(format).grammar);
-  const input = { type: "string", ...(syntax === "regex" ? { pattern: definition } : {}) };
-  return {
-    name: textOf(name),
-    schema: { type: "object", properties: { input }, required: ["input"] },
-    isText: true,
-  };
-}
-
-function contentText(content: unknown): string {
-  return typeof content === "string" ? content : joined(objectsIn(content).map(({ text }) => text));
+  return objectsIn(functions).map(({ type, custom, name, parameters }) => {
+    if (type !== "custom") return { name: textOf(name), schema: parameters ?? {} };
+    const { name: called, format } = objectOf(custom);
+    return customTool(called, objectOf(format).grammar);
+  });
 }
 
 /** By the gateway's own field, or by Qwen's. */
@@ -81,23 +67,4 @@ function readThinking({ reasoning, enable_thinking: switched }: JsonObject): Ask
   const { effort, enabled, exclude } = objectOf(reasoning);
   if (effort === "none" || enabled === false) return "none";
   return exclude === true ? "hidden" : "shown";
-}
-
-interface ChatChoice {
-  readonly wish: ToolWish;
-  /** The only tools that may be called. */
-  readonly among?: ReadonlySet<string>;
-}
-
-/** Of either way of saying it; `function_call` has the name by itself. */
-function readChoice(choice: unknown): ChatChoice {
-  if (choice === "none") return { wish: "none" };
-  if (choice === "required") return { wish: "any" };
-  const { function: called, custom, allowed_tools: allowed, name } = objectOf(choice);
-  const named = objectOf(called ?? custom).name ?? name;
-  if (typeof named === "string") return { wish: { name: named } };
-  if (allowed === undefined) return { wish: "auto" };
-  const { mode, tools } = objectOf(allowed);
-  const among = objectsIn(tools).map((tool) => textOf(objectOf(tool.function ?? tool.custom).name));
-  return { wish: mode === "required" ? "any" : "auto", among: new Set(among) };
 }

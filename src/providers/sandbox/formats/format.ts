@@ -15,7 +15,6 @@ export interface SandboxFormat {
   writeRefusal(refusal: Refusal): JsonObject;
 }
 
-/** What an answer is written with. */
 export interface WriteContext {
   readonly body: JsonObject;
   readonly model: Model;
@@ -28,7 +27,8 @@ export interface SandboxEvent {
   readonly tokens: number;
 }
 
-/** An event without a name. */
-export function dataEvent(data: JsonObject, tokens = 0): SandboxEvent {
-  return { text: `data: ${JSON.stringify(data)}\n\n`, tokens };
+/** An event, under the name of its type where it has one. */
+export function eventOf(data: JsonObject, tokens = 0): SandboxEvent {
+  const name = typeof data.type === "string" ? `event: ${data.type}\n` : "";
+  return { text: `${name}data: ${JSON.stringify(data)}\n\n`, tokens };
 }

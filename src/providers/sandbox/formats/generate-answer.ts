@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import type { Answer, Choice, SandboxUsage } from "../answer.ts";
-import type { Refusal } from "./ask.ts";
-import { dataEvent, type SandboxFormat, type WriteContext } from "./format.ts";
+import { REFUSAL_WORDS } from "./ask.ts";
+import { eventOf, type SandboxFormat, type WriteContext } from "./format.ts";
 import { readGenerateAsk } from "./generate-request.ts";
 import { textOf } from "../members.ts";
 import { piecesOf, tokensOf } from "../text-pieces.ts";
@@ -15,13 +15,17 @@ export const generateFormat: SandboxFormat = {
     usageMetadata: usage(answer.usage),
   }),
   *writeStream(answer, context) {
-    const about = { ...named(answer, context), usageMetadata: inputOnly(answer.usage) };
+    const { input } = answer.usage;
+    const about = {
+      ...named(answer, context),
+      usageMetadata: { promptTokenCount: input, totalTokenCount: input },
+    };
     for (const [index, choice] of answer.choices.entries()) {
       for (const whole of partsOf(choice))
         for (const part of streamed(whole))
-          yield dataEvent({ candidates: [candidate(index, [part])], ...about }, tokensOf(textOf(part.text)));
+          yield eventOf({ candidates: [candidate(index, [part])], ...about }, tokensOf(textOf(part.text)));
       const isLast = index === answer.choices.length - 1;
-      yield dataEvent({
+      yield eventOf({
         candidates: [candidate(index, [{ text: "" }], choice)],
         ...about,
         ...(isLast ? { usageMetadata: usage(answer.usage) } : {}),
@@ -33,50 +37,36 @@ export const generateFormat: SandboxFormat = {
     promptTokensDetails: [{ modality: "TEXT", tokenCount: inputTokens }],
   }),
   writeRefusal: ({ status, message, meaning, param }) => ({
-    error: {
+    error: present({
       code: status,
       message,
-      status: STATUSES[meaning],
-      ...(param === undefined ? {} : { param }),
-      ...(meaning === "moderation" ? { details: [{ reason: "CONTENT_FILTER" }] } : {}),
-    },
+      status: REFUSAL_WORDS[meaning][2],
+      param,
+      details: meaning === "moderation" ? [{ reason: "CONTENT_FILTER" }] : undefined,
+    }),
   }),
 };
 
 /** A function call ends an answer as any other part does. */
 const FINISH = { stop: "STOP", length: "MAX_TOKENS", calls: "STOP" } as const;
 
-const STATUSES: Readonly<Record<Refusal["meaning"], string>> = {
-  invalid: "INVALID_ARGUMENT",
-  too_long: "INVALID_ARGUMENT",
-  moderation: "INVALID_ARGUMENT",
-  overloaded: "UNAVAILABLE",
-  timeout: "DEADLINE_EXCEEDED",
-  not_found: "NOT_FOUND",
-};
-
 /** A candidate, or what a chunk says of one; with `ended` its end. */
 function candidate(index: number, parts: readonly JsonObject[], ended?: Choice): JsonObject {
-  const end = ended === undefined ? {} : { finishReason: FINISH[ended.finish] };
-  return { content: { role: "model", parts }, ...end, index };
+  return present({ content: { role: "model", parts }, finishReason: ended && FINISH[ended.finish], index });
 }
 
 function named({ id }: Answer, { model }: WriteContext): JsonObject {
   return { modelVersion: model.id, responseId: id };
 }
 
-function inputOnly({ input }: SandboxUsage): JsonObject {
-  return { promptTokenCount: input, totalTokenCount: input };
-}
-
 function usage({ input, text, thinking, image }: SandboxUsage): JsonObject {
-  return {
+  return present({
     promptTokenCount: input,
     candidatesTokenCount: text + image,
-    ...(thinking === 0 ? {} : { thoughtsTokenCount: thinking }),
+    thoughtsTokenCount: thinking || undefined,
     totalTokenCount: input + text + image + thinking,
-    ...(image === 0 ? {} : { candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: image }] }),
-  };
+    candidatesTokensDetails: image === 0 ? undefined : [{ modality: "IMAGE", tokenCount: image }],
+  });
 }
 
 function partsOf({ pieces }: Choice): readonly JsonObject[] {

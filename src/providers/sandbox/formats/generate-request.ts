@@ -1,7 +1,7 @@
 import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { readSpelling } from "../../../protocols/generate-content/spelling.ts";
 import { type AskContext, type Ask, completeAsk, joined, type ToolWish } from "./ask.ts";
-import { checkGenerate } from "./generate-rules.ts";
+import { checkGenerate, partsOf } from "./generate-rules.ts";
 import { numberOf, objectOf, textOf, textsOf } from "../members.ts";
 
 /** Reads a request of generateContent. Throws a 400 for what Google refuses, signatures that are not ours among it. */
@@ -39,7 +39,6 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
         }))
         .filter(({ name }) => among.size === 0 || among.has(name)),
       toolChoice: wish,
-      parallelCalls: true,
       maxTokens: numberOf(config.maxOutputTokens),
       stop: textsOf(config.stopSequences),
       choices: numberOf(config.candidateCount) ?? 1,
@@ -51,10 +50,6 @@ export function readGenerateAsk(received: JsonObject, context: AskContext): Ask 
     },
     context,
   );
-}
-
-function partsOf(turn: JsonObject | undefined): readonly JsonObject[] {
-  return objectsIn(turn?.parts);
 }
 
 function partsText(turn: JsonObject | undefined): string {
@@ -83,23 +78,16 @@ function readImage(config: JsonObject, { model }: AskContext): Ask["image"] {
   return kinds.length > 0 && !kinds.includes("TEXT") ? "only" : "with_text";
 }
 
-interface GenerateChoice {
+/** What is called, and the only tools that may be; none: all may. */
+function readChoice({ mode, allowedFunctionNames }: JsonObject): {
   readonly wish: ToolWish;
-  /** The only tools that may be called; none: all may. */
   readonly among: ReadonlySet<string>;
-}
-
-function readChoice({ mode, allowedFunctionNames }: JsonObject): GenerateChoice {
+} {
   const among = new Set(textsOf(allowedFunctionNames));
   const [only, ...others] = among;
-  switch (textOf(mode).toUpperCase()) {
-    case "NONE":
-      return { wish: "none", among: new Set() };
-    case "ANY":
-      return { wish: only !== undefined && others.length === 0 ? { name: only } : "any", among };
-    case "VALIDATED":
-      return { wish: "auto", among };
-    default:
-      return { wish: "auto", among: new Set() };
-  }
+  const word = textOf(mode).toUpperCase();
+  if (word === "ANY")
+    return { wish: only !== undefined && others.length === 0 ? { name: only } : "any", among };
+  if (word === "VALIDATED") return { wish: "auto", among };
+  return { wish: word === "NONE" ? "none" : "auto", among: new Set() };
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
 import { PART_DATA, PART_FIELDS } from "../../../protocols/generate-content/schema.ts";
 import { fieldName } from "../../../protocols/generate-content/spelling.ts";
-import { type AskContext, refuseFirst } from "./ask.ts";
+import { type AskContext, refuse } from "./ask.ts";
 import { canBeFollowed, isBase64 } from "./given-media.ts";
 import { fieldNames, objectOf, textOf } from "../members.ts";
 
@@ -11,46 +11,39 @@ interface Given extends AskContext {
   readonly received: JsonObject;
 }
 
-/** What is wrong, in the words of Google's servers and in their order. */
-type Faults = Iterable<string>;
-
 /**
- * Refuses what Google's servers refuse and the gateway lets up to them. Sources: recorded errors,
+ * Refuses what Google's servers refuse and the gateway lets up to them, in their order. Sources: recorded errors,
  * https://ai.google.dev/api/generate-content and https://ai.google.dev/gemini-api/docs/thought-signatures.
  */
-export function checkGenerate(given: Given): void {
-  refuseFirst(faultsOf(given));
-}
-
-function* faultsOf({ body, received: { tools }, seal, model }: Given): Faults {
+export function checkGenerate({ body, received: { tools }, seal, model }: Given): void {
   // The interface wants a list, though Google's servers make one of a tool that stands by itself.
   if (tools !== undefined && tools !== null && !Array.isArray(tools))
-    yield "Invalid value at 'tools': it must be a list.";
+    refuse("Invalid value at 'tools': it must be a list.");
   const contents = objectsIn(body.contents);
   // Recorded: the model's turn may be empty where it was cut off before its first word.
   for (const [i, turn] of contents.entries())
     if (partsOf(turn).length === 0 && (turn.role !== "model" || i === contents.length - 1))
-      yield `* GenerateContentRequest.contents[${i}].parts: contents.parts must not be empty.`;
-  yield* faultsOfParts(objectOf(body.systemInstruction), "system_instruction");
-  for (const [i, turn] of contents.entries()) yield* faultsOfParts(turn, `contents[${i}]`);
+      refuse(`* GenerateContentRequest.contents[${i}].parts: contents.parts must not be empty.`);
+  checkParts(objectOf(body.systemInstruction), "system_instruction");
+  for (const [i, turn] of contents.entries()) checkParts(turn, `contents[${i}]`);
   const { thinkingConfig, responseSchema } = objectOf(body.generationConfig);
-  yield* unknownNames(thinkingConfig, "thinking", "generation_config.thinking_config");
+  checkNames(thinkingConfig, "thinking", "generation_config.thinking_config");
   const { thinkingBudget, thinkingLevel } = objectOf(thinkingConfig);
   if (thinkingBudget !== undefined && thinkingLevel !== undefined)
-    yield "You can only set only one of thinking budget and thinking level.";
-  yield* faultsOfSchema(responseSchema, "generation_config.response_schema", 0);
-  yield* faultsOfTools(body);
+    refuse("You can only set only one of thinking budget and thinking level.");
+  checkSchema(responseSchema, "generation_config.response_schema", 0);
+  checkTools(body);
   const sides = sidesOf(contents);
-  yield* faultsOfCalls(sides);
+  checkCalls(sides);
   for (const signature of contents.flatMap(partsOf).map(signatureOf))
-    if (signature !== "" && !seal.isToken(signature)) yield "Corrupted thought signature.";
-  yield* unsignedCalls(sides);
+    if (signature !== "" && !seal.isToken(signature)) refuse("Corrupted thought signature.");
+  checkSigned(sides);
   const own = sides.filter(({ isModel }) => isModel).flatMap(({ parts }) => parts);
   if (
     model.outputModalities.includes("image") &&
     own.some((part) => part.inlineData !== undefined && signatureOf(part) === "")
   )
-    yield "Image part is missing a thought_signature.";
+    refuse("Image part is missing a thought_signature.");
 }
 
 /** Names that objects of the request may have; of a schema those of OpenAPI that Google takes. */
@@ -69,65 +62,69 @@ const NAMES = {
 } as const;
 
 /** Google's sentence about other names. */
-function* unknownNames(value: unknown, kind: keyof typeof NAMES, path: string): Faults {
+function checkNames(value: unknown, kind: keyof typeof NAMES, path: string): void {
   for (const name of Object.keys(objectOf(value)))
     if (!NAMES[kind].has(fieldName(name)))
-      yield `Invalid JSON payload received. Unknown name "${name.slice(0, 60)}" at '${path}': Cannot find field.`;
+      refuse(
+        `Invalid JSON payload received. Unknown name "${name.slice(0, 60)}" at '${path}': Cannot find field.`,
+      );
 }
 
-function* faultsOfParts(turn: JsonObject, place: string): Faults {
+function checkParts(turn: JsonObject, place: string): void {
   for (const [i, part] of partsOf(turn).entries()) {
     const path = `${place}.parts[${i}]`;
     const { functionCall, functionResponse } = part;
     if (!PART_DATA.some((name) => part[name] !== undefined))
-      yield `${path}.data: required oneof field 'data' must have one initialized field`;
+      refuse(`${path}.data: required oneof field 'data' must have one initialized field`);
     if (signatureOf(part) !== "" && !isBase64(signatureOf(part)))
-      yield `Invalid value at '${path}.thought_signature' (TYPE_BYTES), Base64 decoding failed.`;
-    yield* unknownNames(part, "part", path);
-    yield* unknownNames(functionCall, "functionCall", `${path}.function_call`);
-    yield* unknownNames(functionResponse, "functionResponse", `${path}.function_response`);
-    yield* faultsOfFile(part, path);
+      refuse(`Invalid value at '${path}.thought_signature' (TYPE_BYTES), Base64 decoding failed.`);
+    checkNames(part, "part", path);
+    checkNames(functionCall, "functionCall", `${path}.function_call`);
+    checkNames(functionResponse, "functionResponse", `${path}.function_response`);
+    checkFile(part, path);
     if (functionResponse === undefined) continue;
     const { response, parts } = objectOf(functionResponse);
     if (!isJsonObject(response))
-      yield `Invalid value at '${path}.function_response.response' (type.googleapis.com/google.protobuf.Struct).`;
+      refuse(
+        `Invalid value at '${path}.function_response.response' (type.googleapis.com/google.protobuf.Struct).`,
+      );
     for (const [j, inner] of objectsIn(parts).entries())
-      yield* faultsOfFile(inner, `${path}.function_response.parts[${j}]`);
+      checkFile(inner, `${path}.function_response.parts[${j}]`);
   }
 }
 
 /** What is wrong with the file that a part holds or names, if it does. */
-function* faultsOfFile({ inlineData, fileData }: JsonObject, path: string): Faults {
+function checkFile({ inlineData, fileData }: JsonObject, path: string): void {
   const { data } = objectOf(inlineData);
   if (data !== undefined && !isBase64(textOf(data)))
-    yield `Invalid value at '${path}.inline_data.data' (TYPE_BYTES), Base64 decoding failed.`;
+    refuse(`Invalid value at '${path}.inline_data.data' (TYPE_BYTES), Base64 decoding failed.`);
   if (!canBeFollowed(textOf(objectOf(fileData).fileUri)))
-    yield "Cannot fetch content from the provided URL. Please ensure the URL is valid and accessible.";
-  yield* unknownNames(inlineData, "inlineData", `${path}.inline_data`);
-  yield* unknownNames(fileData, "fileData", `${path}.file_data`);
+    refuse("Cannot fetch content from the provided URL. Please ensure the URL is valid and accessible.");
+  checkNames(inlineData, "inlineData", `${path}.inline_data`);
+  checkNames(fileData, "fileData", `${path}.file_data`);
 }
 
-function* faultsOfTools({ tools }: JsonObject): Faults {
+function checkTools({ tools }: JsonObject): void {
   for (const [i, { functionDeclarations }] of objectsIn(tools).entries())
     for (const [j, declared] of objectsIn(functionDeclarations).entries()) {
       const path = `tools[${i}].function_declarations[${j}]`;
       const { name, parameters, parametersJsonSchema } = declared;
       if (!/^[a-zA-Z_][\w.:-]{0,127}$/.test(textOf(name)))
-        yield `Invalid function name at '${path}'. Must start with a letter or an underscore.`;
+        refuse(`Invalid function name at '${path}'. Must start with a letter or an underscore.`);
       if (parameters !== undefined && parametersJsonSchema !== undefined)
-        yield `${path}: parameters and parameters_json_schema are mutually exclusive.`;
-      yield* unknownNames(declared, "declaration", path);
-      yield* faultsOfSchema(parameters, `${path}.parameters`, 0);
+        refuse(`${path}: parameters and parameters_json_schema are mutually exclusive.`);
+      checkNames(declared, "declaration", path);
+      checkSchema(parameters, `${path}.parameters`, 0);
     }
 }
 
-function* faultsOfSchema(schema: unknown, path: string, depth: number): Faults {
+function checkSchema(schema: unknown, path: string, depth: number): void {
   if (!isJsonObject(schema) || depth > 64) return;
-  yield* unknownNames(schema, "schema", path);
+  checkNames(schema, "schema", path);
   const { properties, items, anyOf, any_of: snake } = schema;
   const options = objectsIn(anyOf ?? snake).map((option, i) => [`any_of[${i}]`, option] as const);
   const inner = [...Object.entries(objectOf(properties)), ["items", items] as const, ...options];
-  for (const [name, value] of inner) yield* faultsOfSchema(value, `${path}.${name}`.slice(0, 200), depth + 1);
+  for (const [name, value] of inner) checkSchema(value, `${path}.${name}`.slice(0, 200), depth + 1);
 }
 
 /** What one side says in one go, which may come in several turns: of streams chats keep each chunk as one. */
@@ -152,22 +149,26 @@ function sidesOf(contents: readonly JsonObject[]): readonly Side[] {
 const hasCall = ({ functionCall }: JsonObject): boolean => functionCall !== undefined;
 const hasResponse = ({ functionResponse }: JsonObject): boolean => functionResponse !== undefined;
 
-function* faultsOfCalls(sides: readonly Side[]): Faults {
+function checkCalls(sides: readonly Side[]): void {
   if (sides[0]?.isModel === true && sides[0].parts.some(hasCall))
-    yield "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
+    refuse(
+      "Please ensure that function call turn comes immediately after a user turn or after a function response turn.",
+    );
   for (const [i, { isModel, parts }] of sides.entries()) {
     if (isModel) continue;
     const answered = parts.filter(hasResponse).length;
     const asked = sides[i - 1]?.parts.filter(hasCall).length ?? 0;
     if (answered > 0 && asked === 0)
-      yield "Please ensure that function response turn comes immediately after a function call turn.";
+      refuse("Please ensure that function response turn comes immediately after a function call turn.");
     if (answered !== asked)
-      yield "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.";
+      refuse(
+        "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+      );
   }
 }
 
 /** In the current turn, since the last that a person said, the first call of each step is signed. */
-function* unsignedCalls(sides: readonly Side[]): Faults {
+function checkSigned(sides: readonly Side[]): void {
   const current = sides.findLastIndex(
     ({ isModel, parts }) => !isModel && parts.some((part) => !hasResponse(part)),
   );
@@ -175,7 +176,9 @@ function* unsignedCalls(sides: readonly Side[]): Faults {
     const call = isModel ? parts.find(hasCall) : undefined;
     if (call === undefined || signatureOf(call) !== "") continue;
     const name = textOf(objectOf(call.functionCall).name).slice(0, 128);
-    yield `Function call \`${name}\` in the \`${at + 1}.\` content block is missing a \`thought_signature\`.`;
+    refuse(
+      `Function call \`${name}\` in the \`${at + 1}.\` content block is missing a \`thought_signature\`.`,
+    );
   }
 }
 
@@ -184,6 +187,7 @@ function signatureOf({ thoughtSignature }: JsonObject): string {
   return textOf(thoughtSignature);
 }
 
-function partsOf(turn: JsonObject): readonly JsonObject[] {
-  return objectsIn(turn.parts);
+/** The parts of a turn, if it has any. */
+export function partsOf(turn: JsonObject | undefined): readonly JsonObject[] {
+  return objectsIn(turn?.parts);
 }

@@ -1,7 +1,7 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
+import { type JsonObject, present } from "../../../core/json/json-value.ts";
 import type { Answer, Choice, SandboxUsage } from "../answer.ts";
-import type { Refusal } from "./ask.ts";
-import type { SandboxEvent, SandboxFormat, WriteContext } from "./format.ts";
+import { REFUSAL_WORDS } from "./ask.ts";
+import { eventOf, type SandboxEvent, type SandboxFormat, type WriteContext } from "./format.ts";
 import { readMessagesAsk } from "./messages-request.ts";
 import { textOf } from "../members.ts";
 import { piecesOf, tokensOf } from "../text-pieces.ts";
@@ -11,47 +11,34 @@ export const messagesFormat: SandboxFormat = {
   readAsk: readMessagesAsk,
   writePlain: (answer, context) => ({
     ...head(answer, context),
-    content: blocksOf(answer).map(({ whole }) => whole),
+    content: blocksOf(answer),
     ...ending(answer),
     usage: usage(answer.usage),
   }),
   *writeStream(answer, context) {
     const empty = { content: [], stop_reason: null, stop_sequence: null };
     const used = usage({ ...answer.usage, text: 1, thinking: 0 });
-    yield event("message_start", { message: { ...head(answer, context), ...empty, usage: used } });
-    yield event("ping", {});
+    yield eventOf({ type: "message_start", message: { ...head(answer, context), ...empty, usage: used } });
+    yield eventOf({ type: "ping" });
     for (const [index, block] of blocksOf(answer).entries()) {
-      const delta = (type: string, name: string, said: string, tokens = 0): SandboxEvent =>
-        event("content_block_delta", { index, delta: { type, [name]: said } }, tokens);
-      const begun = { ...block.whole, ...EMPTY[textOf(block.whole.type)] };
-      yield event("content_block_start", { index, content_block: begun });
-      const [type, name, text] = block.said;
-      for (const piece of piecesOf(text)) yield delta(type, name, piece, tokensOf(piece));
-      if (block.signature !== undefined) yield delta("signature_delta", "signature", block.signature);
-      yield event("content_block_stop", { index });
+      const [begun, type, name] = STREAMED[block.type as keyof typeof STREAMED];
+      const delta = (said: JsonObject, tokens = 0): SandboxEvent =>
+        eventOf({ type: "content_block_delta", index, delta: said }, tokens);
+      yield eventOf({ type: "content_block_start", index, content_block: { ...block, ...begun } });
+      const text = block.input === undefined ? textOf(block[name]) : JSON.stringify(block.input);
+      for (const piece of piecesOf(text)) yield delta({ type, [name]: piece }, tokensOf(piece));
+      if (block.signature !== undefined) yield delta({ type: "signature_delta", signature: block.signature });
+      yield eventOf({ type: "content_block_stop", index });
     }
-    yield event("message_delta", { delta: ending(answer), usage: usage(answer.usage) });
-    yield event("message_stop", {});
+    yield eventOf({ type: "message_delta", delta: ending(answer), usage: usage(answer.usage) });
+    yield eventOf({ type: "message_stop" });
   },
   writeCount: (inputTokens) => ({ input_tokens: inputTokens }),
   writeRefusal: ({ message, meaning, param }) => ({
     type: "error",
-    error: { type: TYPES[meaning], message, ...(param === undefined ? {} : { param }) },
+    error: present({ type: REFUSAL_WORDS[meaning][1], message, param }),
   }),
 };
-
-const TYPES: Readonly<Record<Refusal["meaning"], string>> = {
-  invalid: "invalid_request_error",
-  too_long: "invalid_request_error",
-  moderation: "invalid_request_error",
-  overloaded: "overloaded_error",
-  timeout: "timeout_error",
-  not_found: "not_found_error",
-};
-
-function event(type: string, data: JsonObject, tokens = 0): SandboxEvent {
-  return { text: `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`, tokens };
-}
 
 function head({ id }: Answer, { model }: WriteContext): JsonObject {
   return { id: `msg_${id}`, type: "message", role: "assistant", model: model.id };
@@ -68,39 +55,23 @@ function ending({ choices: [choice] }: Answer): JsonObject {
   };
 }
 
-/** What a block begins with in a stream; the rest comes in deltas. */
-const EMPTY: Readonly<Record<string, JsonObject>> = {
-  text: { text: "" },
-  thinking: { thinking: "", signature: "" },
-  tool_use: { input: {} },
-};
+/** What a block begins with in a stream, and its delta: of which type, with which member. */
+const STREAMED = {
+  text: [{ text: "" }, "text_delta", "text"],
+  thinking: [{ thinking: "", signature: "" }, "thinking_delta", "thinking"],
+  tool_use: [{ input: {} }, "input_json_delta", "partial_json"],
+} as const;
 
-interface Block {
-  readonly whole: JsonObject;
-  /** What comes in deltas: of which type, in which member. */
-  readonly said: readonly [type: string, name: string, text: string];
-  readonly signature?: string;
-}
-
-function blocksOf({ choices }: Answer): readonly Block[] {
-  return (choices[0]?.pieces ?? []).flatMap((piece): Block[] => {
-    switch (piece.type) {
-      case "thinking": {
-        const { type, signature } = piece;
-        const thinking = piece.shown ? piece.text : "";
-        return [
-          { whole: { type, thinking, signature }, said: ["thinking_delta", type, thinking], signature },
-        ];
-      }
-      case "text": {
-        const { type, text } = piece;
-        return [{ whole: { type, text }, said: ["text_delta", type, text] }];
-      }
-      case "call": {
-        const { id, name, input } = piece;
-        const whole = { type: "tool_use", id: `toolu_${id}`, name, input };
-        return [{ whole, said: ["input_json_delta", "partial_json", JSON.stringify(input)] }];
-      }
+function blocksOf({ choices }: Answer): readonly JsonObject[] {
+  return (choices[0]?.pieces ?? []).flatMap((piece): JsonObject[] => {
+    const { type, signature } = piece;
+    switch (type) {
+      case "thinking":
+        return [{ type, thinking: piece.shown ? piece.text : "", signature }];
+      case "text":
+        return [{ type, text: piece.text }];
+      case "call":
+        return [{ type: "tool_use", id: `toolu_${piece.id}`, name: piece.name, input: piece.input }];
       case "image":
         return [];
     }

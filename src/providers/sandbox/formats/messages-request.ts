@@ -34,11 +34,8 @@ export function readMessagesAsk(body: JsonObject, context: AskContext): Ask {
       parallelCalls: single !== true,
       maxTokens: numberOf(body.max_tokens),
       stop: textsOf(body.stop_sequences),
-      choices: 1,
-      images: [],
       thinking:
         thinks === undefined || thinks === "disabled" ? "none" : display === "omitted" ? "hidden" : "shown",
-      image: "none",
     },
     context,
   );

@@ -1,65 +1,63 @@
 import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
-import { type AskContext, refuseFirst } from "./ask.ts";
+import { type AskContext, refuse } from "./ask.ts";
 import { canBeFollowed, isBase64 } from "./given-media.ts";
 import { fieldNames, listOf, objectOf, textOf } from "../members.ts";
 
 /**
- * Refuses what Anthropic's servers refuse and the gateway lets up to them. Sources: recorded errors,
+ * Refuses what Anthropic's servers refuse and the gateway lets up to them, in their order. Sources: recorded errors,
  * https://platform.claude.com/docs/en/api/messages and its pages on tool use, thinking and prompt caching.
  */
-export function checkMessages(body: JsonObject, context: AskContext): void {
-  refuseFirst(faultsOf(body, context));
-}
-
-/** What is wrong with a request, in Anthropic's words and in its order. */
-function* faultsOf(body: JsonObject, { seal }: AskContext): Iterable<string> {
+export function checkMessages(body: JsonObject, { seal }: AskContext): void {
   if (listOf(body.stop_sequences).some((stop) => textOf(stop).trim() === ""))
-    yield "stop_sequences: each stop sequence must contain non-whitespace";
-  yield* faultsOfThinking(body);
+    refuse("stop_sequences: each stop sequence must contain non-whitespace");
+  checkThinking(body);
   const messages = objectsIn(body.messages);
   for (const [i, { role }] of messages.entries())
     if (role === "system" && (i === 0 || messages[i - 1]?.role === "system"))
-      yield `messages.${i}: system messages must follow a user message`;
+      refuse(`messages.${i}: system messages must follow a user message`);
   for (const [i, { role, content }] of messages.entries()) {
     const isMute = content === "" || (Array.isArray(content) && content.length === 0);
     if (isMute && (role !== "assistant" || i < messages.length - 1))
-      yield `messages.${i}: all messages must have non-empty content except for the optional final assistant message`;
+      refuse(
+        `messages.${i}: all messages must have non-empty content except for the optional final assistant message`,
+      );
   }
   const blocks = placedBlocks(body);
-  for (const { block, at } of blocks) yield* faultsOfBlock(block, at);
-  yield* faultsOfCalls(messages);
-  yield* faultsOfRun(body, messages);
+  for (const { block, at } of blocks) checkBlock(block, at);
+  checkCalls(messages);
+  checkRun(body, messages);
   const marked = [body, ...objectsIn(body.tools), ...blocks.map(({ block }) => block)].filter(
     (value) => value.cache_control !== undefined && value.cache_control !== null,
   );
   if (marked.length > 4)
-    yield `A maximum of 4 blocks with cache_control may be provided. Found ${marked.length}.`;
+    refuse(`A maximum of 4 blocks with cache_control may be provided. Found ${marked.length}.`);
   const last = messages.at(-1);
   const end =
     typeof last?.content === "string" ? last.content : textOf(objectsIn(last?.content).at(-1)?.text);
   if (last?.role === "assistant" && /\s$/.test(end))
-    yield "messages: final assistant content cannot end with trailing whitespace";
+    refuse("messages: final assistant content cannot end with trailing whitespace");
   for (const { block, at, role } of blocks) {
     const { type, thinking, signature } = block;
     if (role !== "assistant") continue;
     // The sandbox gives none, so what comes back is none of its own.
-    if (type === "redacted_thinking") yield `${at}: Invalid \`data\` in \`redacted_thinking\` block`;
+    if (type === "redacted_thinking") refuse(`${at}: Invalid \`data\` in \`redacted_thinking\` block`);
     if (type !== "thinking") continue;
-    if (typeof signature !== "string") yield `${at}.thinking.signature: Field required`;
+    if (typeof signature !== "string") refuse(`${at}.thinking.signature: Field required`);
     else if (!seal.verifies(textOf(thinking), signature))
-      yield `${at}: Invalid \`signature\` in \`thinking\` block`;
+      refuse(`${at}: Invalid \`signature\` in \`thinking\` block`);
   }
 }
 
 const THINKING_FIELDS = fieldNames("type budget_tokens display");
 
-function* faultsOfThinking(body: JsonObject): Iterable<string> {
+function checkThinking(body: JsonObject): void {
   const { type, ...fields } = objectOf(body.thinking);
   for (const name of Object.keys(fields))
-    if (!THINKING_FIELDS.has(name)) yield `thinking.${textOf(type)}.${name}: Extra inputs are not permitted`;
+    if (!THINKING_FIELDS.has(name))
+      refuse(`thinking.${textOf(type)}.${name}: Extra inputs are not permitted`);
   const { type: choice } = objectOf(body.tool_choice);
   if ((choice === "any" || choice === "tool") && (type === "enabled" || type === "adaptive"))
-    yield "Thinking may not be enabled when tool_choice forces tool use.";
+    refuse("Thinking may not be enabled when tool_choice forces tool use.");
 }
 
 /** The fields that each type of block may have; those of the types that are not here are not looked at. */
@@ -86,23 +84,26 @@ const OTHER_BLOCKS =
 
 const ID = /^[a-zA-Z0-9_-]+$/;
 
-function* faultsOfBlock(block: JsonObject, at: string): Iterable<string> {
+function checkBlock(block: JsonObject, at: string): void {
   const type = textOf(block.type);
   const fields = Object.hasOwn(BLOCK_FIELDS, type) ? BLOCK_FIELDS[type] : undefined;
   if (fields === undefined) {
     if (!OTHER_BLOCKS.test(type))
-      yield `${at}: Input tag '${type.slice(0, 60)}' found using 'type' does not match any of the expected tags`;
+      refuse(
+        `${at}: Input tag '${type.slice(0, 60)}' found using 'type' does not match any of the expected tags`,
+      );
     return;
   }
   for (const name of Object.keys(block))
-    if (!fields.has(name)) yield `${at}.${type}.${name.slice(0, 60)}: Extra inputs are not permitted`;
-  if (type === "text" && block.text === "") yield "messages: text content blocks must be non-empty";
+    if (!fields.has(name)) refuse(`${at}.${type}.${name.slice(0, 60)}: Extra inputs are not permitted`);
+  if (type === "text" && block.text === "") refuse("messages: text content blocks must be non-empty");
   if ((type === "tool_use" || type === "server_tool_use") && !ID.test(textOf(block.id)))
-    yield `${at}.${type}.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;
+    refuse(`${at}.${type}.id: String should match pattern '^[a-zA-Z0-9_-]+$'`);
   const { type: kind, data, url } = objectOf(block.source);
-  if (kind === "base64" && !isBase64(textOf(data))) yield `${at}.${type}.source.base64: invalid base64 data`;
+  if (kind === "base64" && !isBase64(textOf(data)))
+    refuse(`${at}.${type}.source.base64: invalid base64 data`);
   if (kind === "url" && !canBeFollowed(textOf(url)))
-    yield `${at}.${type}.source.url: Unable to download the file. Please verify the URL and try again.`;
+    refuse(`${at}.${type}.source.url: Unable to download the file. Please verify the URL and try again.`);
 }
 
 interface PlacedBlock {
@@ -127,11 +128,12 @@ function placedBlocks({ system, messages }: JsonObject): readonly PlacedBlock[] 
   return found;
 }
 
-function* faultsOfCalls(messages: readonly JsonObject[]): Iterable<string> {
+function checkCalls(messages: readonly JsonObject[]): void {
   const seen = new Set<string>();
   let open: ReadonlySet<string> = new Set();
   let asked = 0;
-  for (const [i, { role, content }] of messages.entries()) {
+  // Behind the last message stands none: its calls have no results.
+  for (const [i, { role, content }] of [...messages, {} as JsonObject].entries()) {
     if (role === "system") continue;
     const blocks = objectsIn(content);
     const results = blocks
@@ -139,34 +141,33 @@ function* faultsOfCalls(messages: readonly JsonObject[]): Iterable<string> {
       .map((block) => textOf(block.tool_use_id));
     const stray = results.find((id) => !open.has(id));
     if (stray !== undefined)
-      yield `messages.${i}.content.${blocks.findIndex(({ tool_use_id: id }) => id === stray)}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stray.slice(0, 100)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
+      refuse(
+        `messages.${i}.content.${blocks.findIndex(({ tool_use_id: id }) => id === stray)}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${stray.slice(0, 100)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+      );
     const answered = new Set(results);
     if (answered.size < results.length)
-      yield `messages.${i}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with one id.`;
-    yield* unanswered(
-      asked,
-      [...open].filter((id) => !answered.has(id)),
-    );
+      refuse(
+        `messages.${i}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with one id.`,
+      );
+    const unanswered = [...open].filter((id) => !answered.has(id));
+    if (unanswered.length > 0)
+      refuse(
+        `messages.${asked}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${unanswered.join(", ").slice(0, 400)}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+      );
     if (blocks.slice(0, results.length).some(({ type }) => type !== "tool_result"))
-      yield `messages.${i}: \`tool_result\` blocks must come first in the content.`;
-    const calls = blocks.filter(({ type }) => type === "tool_use").map(({ id }) => textOf(id));
-    for (const id of calls) {
-      if (seen.has(id)) yield `messages.${i}: \`tool_use\` ids must be unique`;
-      seen.add(id);
+      refuse(`messages.${i}: \`tool_result\` blocks must come first in the content.`);
+    open = new Set(blocks.filter(({ type }) => type === "tool_use").map(({ id }) => textOf(id)));
+    for (const { type, id } of blocks) {
+      if (type !== "tool_use") continue;
+      if (seen.has(textOf(id))) refuse(`messages.${i}: \`tool_use\` ids must be unique`);
+      seen.add(textOf(id));
     }
-    open = new Set(calls);
     asked = i;
   }
-  yield* unanswered(asked, [...open]);
-}
-
-function* unanswered(at: number, ids: readonly string[]): Iterable<string> {
-  if (ids.length > 0)
-    yield `messages.${at}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${ids.join(", ").slice(0, 400)}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`;
 }
 
 /** While tools run, the answer that called them begins with its thinking; later rounds of one run need none. */
-function* faultsOfRun({ thinking }: JsonObject, messages: readonly JsonObject[]): Iterable<string> {
+function checkRun({ thinking }: JsonObject, messages: readonly JsonObject[]): void {
   const isResult = ({ type }: JsonObject): boolean => type === "tool_result";
   if (objectOf(thinking).type !== "enabled" || !objectsIn(messages.at(-1)?.content).some(isResult)) return;
   const asked = messages.findLastIndex(
@@ -178,5 +179,7 @@ function* faultsOfRun({ thinking }: JsonObject, messages: readonly JsonObject[])
   const first = messages.findIndex(({ role }, i) => i > asked && role === "assistant");
   const [begin] = objectsIn(messages[first]?.content);
   if (begin !== undefined && !/^(redacted_)?thinking$/.test(textOf(begin.type)))
-    yield `messages.${first}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${textOf(begin.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
+    refuse(
+      `messages.${first}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${textOf(begin.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`,
+    );
 }

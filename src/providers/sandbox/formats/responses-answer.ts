@@ -1,9 +1,9 @@
-import type { JsonObject } from "../../../core/json/json-value.ts";
-import type { Answer, Choice, Piece, SandboxUsage } from "../answer.ts";
+import { type JsonObject, objectsIn, present } from "../../../core/json/json-value.ts";
+import type { Answer, Choice, SandboxUsage } from "../answer.ts";
 import { textOf } from "../members.ts";
 import { piecesOf, tokensOf } from "../text-pieces.ts";
 import { chatFormat } from "./chat-answer.ts";
-import type { SandboxEvent, SandboxFormat, WriteContext } from "./format.ts";
+import { eventOf, type SandboxEvent, type SandboxFormat, type WriteContext } from "./format.ts";
 import { readResponsesAsk, toolsIn } from "./responses-request.ts";
 
 /** Responses, as OpenAI's servers speak it. */
@@ -12,12 +12,8 @@ export const responsesFormat: SandboxFormat = {
   writePlain: (answer, context) => ended(answer, context),
   *writeStream(answer, context) {
     let number = 0;
-    const event = (type: string, data: JsonObject, tokens = 0): SandboxEvent => {
-      const name = `response.${type}`;
-      const told = JSON.stringify({ type: name, sequence_number: number, ...data });
-      number += 1;
-      return { text: `event: ${name}\ndata: ${told}\n\n`, tokens };
-    };
+    const event = (type: string, data: JsonObject, tokens = 0): SandboxEvent =>
+      eventOf({ type: `response.${type}`, sequence_number: number++, ...data }, tokens);
     const begun = { ...ended(answer, context), ...BEGUN };
     yield event("created", { response: begun });
     yield event("in_progress", { response: begun });
@@ -99,74 +95,62 @@ function usage({ input, text, thinking }: SandboxUsage): JsonObject {
 }
 
 /** The items of an answer; of one that was cut the last is not whole. */
-function itemsOf({ id, choices }: Answer, { body }: WriteContext): readonly JsonObject[] {
-  const { pieces, finish } = choices[0] as Choice;
-  const namespaces = new Map(toolsIn(body).map(({ name, namespace }) => [name, namespace]));
-  return pieces.flatMap((piece, i) => {
-    const isLast = i === pieces.length - 1;
-    const status = isLast && finish === "length" ? "incomplete" : "completed";
-    return itemOf(piece, `${id}${i}`, status, namespaces);
+function itemsOf(answer: Answer, { body }: WriteContext): readonly JsonObject[] {
+  const { pieces, finish } = answer.choices[0] as Choice;
+  const tools = toolsIn(body);
+  return pieces.flatMap((piece, i): JsonObject[] => {
+    const status = finish === "length" && i === pieces.length - 1 ? "incomplete" : "completed";
+    const id = `${answer.id}${i}`;
+    switch (piece.type) {
+      case "thinking": {
+        const summary = piece.shown ? [{ type: "summary_text", text: piece.text }] : [];
+        return [{ id: `rs_${id}`, type: "reasoning", summary, encrypted_content: piece.token }];
+      }
+      case "text": {
+        const content = [{ type: "output_text", text: piece.text, annotations: [], logprobs: [] }];
+        return [{ id: `msg_${id}`, type: "message", status, role: "assistant", content }];
+      }
+      case "call": {
+        const { name, input, isText } = piece;
+        const namespace = tools.findLast((tool) => tool.name === name)?.namespace;
+        const called = present({ status, call_id: `call_${piece.id}`, name, namespace });
+        return isText
+          ? [{ id: `ctc_${id}`, type: "custom_tool_call", ...called, input: String(input.input) }]
+          : [{ id: `fc_${id}`, type: "function_call", ...called, arguments: JSON.stringify(input) }];
+      }
+      case "image":
+        return [];
+    }
   });
-}
-
-function itemOf(
-  piece: Piece,
-  id: string,
-  status: string,
-  namespaces: ReadonlyMap<string, string | undefined>,
-): readonly JsonObject[] {
-  switch (piece.type) {
-    case "thinking": {
-      const summary = piece.shown ? [{ type: "summary_text", text: piece.text }] : [];
-      return [{ id: `rs_${id}`, type: "reasoning", summary, encrypted_content: piece.token }];
-    }
-    case "text": {
-      const content = [{ type: "output_text", text: piece.text, annotations: [], logprobs: [] }];
-      return [{ id: `msg_${id}`, type: "message", status, role: "assistant", content }];
-    }
-    case "call": {
-      const { name, input, isText } = piece;
-      const namespace = namespaces.get(name);
-      const called = {
-        status,
-        call_id: `call_${piece.id}`,
-        name,
-        ...(namespace === undefined ? {} : { namespace }),
-      };
-      return isText
-        ? [{ id: `ctc_${id}`, type: "custom_tool_call", ...called, input: String(input.input) }]
-        : [{ id: `fc_${id}`, type: "function_call", ...called, arguments: JSON.stringify(input) }];
-    }
-    case "image":
-      return [];
-  }
 }
 
 type ItemEvent = readonly [type: string, data: JsonObject, tokens?: number];
 
 /** What comes between an item's beginning and its end. */
-function* eventsOf(item: JsonObject): Iterable<ItemEvent> {
-  const [part] = (item.content ?? item.summary ?? []) as readonly JsonObject[];
-  const said = function* (name: string, text: unknown, data: JsonObject): Iterable<ItemEvent> {
-    for (const delta of piecesOf(textOf(text))) yield [`${name}.delta`, { ...data, delta }, tokensOf(delta)];
-  };
-  if (item.type === "message" && part !== undefined) {
-    const at = { content_index: 0 };
-    yield ["content_part.added", { ...at, part: { ...part, text: "" } }];
-    yield* said("output_text", part.text, { ...at, logprobs: [] });
-    yield ["output_text.done", { ...at, text: part.text, logprobs: [] }];
-    yield ["content_part.done", { ...at, part }];
-  } else if (item.type === "reasoning" && part !== undefined) {
-    const at = { summary_index: 0 };
-    yield ["reasoning_summary_part.added", { ...at, part: { ...part, text: "" } }];
-    yield* said("reasoning_summary_text", part.text, at);
-    yield ["reasoning_summary_text.done", { ...at, text: part.text }];
-    yield ["reasoning_summary_part.done", { ...at, part }];
-  } else if (item.type === "function_call") {
-    yield* said("function_call_arguments", item.arguments, {});
-    yield ["function_call_arguments.done", { name: item.name, arguments: item.arguments }];
-  } else if (item.type === "custom_tool_call") {
-    yield* said("custom_tool_call_input", item.input, {});
-    yield ["custom_tool_call_input.done", { input: item.input }];
-  }
+function* eventsOf({
+  type,
+  content,
+  summary,
+  name,
+  arguments: given,
+  input,
+}: JsonObject): Iterable<ItemEvent> {
+  const [part] = objectsIn(content ?? summary);
+  if (type === "function_call") yield* said("function_call_arguments", given, {}, { name, arguments: given });
+  if (type === "custom_tool_call") yield* said("custom_tool_call_input", input, {}, { input });
+  if (part === undefined) return;
+  const isText = type === "message";
+  const around = isText ? "content_part" : "reasoning_summary_part";
+  const words = isText ? "output_text" : "reasoning_summary_text";
+  const at = { [isText ? "content_index" : "summary_index"]: 0 };
+  const beside = isText ? { logprobs: [] } : {};
+  yield [`${around}.added`, { ...at, part: { ...part, text: "" } }];
+  yield* said(words, part.text, { ...at, ...beside }, { ...at, text: part.text, ...beside });
+  yield [`${around}.done`, { ...at, part }];
+}
+
+/** A text piece by piece, then all of it. */
+function* said(words: string, text: unknown, beside: JsonObject, whole: JsonObject): Iterable<ItemEvent> {
+  for (const delta of piecesOf(textOf(text))) yield [`${words}.delta`, { ...beside, delta }, tokensOf(delta)];
+  yield [`${words}.done`, whole];
 }

@@ -1,7 +1,7 @@
 import { type JsonObject, objectsIn } from "../../../core/json/json-value.ts";
-import { numberOf, objectOf, textOf, textsOf } from "../members.ts";
-import { type Ask, type AskContext, type AskedTool, completeAsk, joined, type ToolWish } from "./ask.ts";
-import { customTool } from "./chat-request.ts";
+import { numberOf, objectOf, textOf } from "../members.ts";
+import { type Ask, type AskContext, type AskedTool, completeAsk } from "./ask.ts";
+import { contentText, customTool, readChoice } from "./openai.ts";
 import { checkResponses } from "./responses-rules.ts";
 
 /** Reads a request of Responses. Throws a 400 for what OpenAI refuses, and for reasoning that is not the sandbox's. */
@@ -11,19 +11,16 @@ export function readResponsesAsk(body: JsonObject, context: AskContext): Ask {
   const messages = items.filter(({ type = "message" }) => type === "message");
   const lastUser = messages.findLast(({ role }) => role === "user");
   const rules = messages.filter(({ role }) => role === "system" || role === "developer");
+  const isOutput = ({ type }: JsonObject): boolean => textOf(type).endsWith("_call_output");
   const after = items.slice(items.findLastIndex((item) => !isOutput(item)) + 1);
-  const { format } = objectOf(body.text);
-  const { type, schema } = objectOf(format);
+  const { instructions, text, reasoning } = body;
+  const { type, schema } = objectOf(objectOf(text).format);
   const { wish, among } = readChoice(body.tool_choice);
   return completeAsk(
     {
-      turns: body.instructions === undefined ? items : [body.instructions, ...items],
-      schemas: [body.tools, body.text],
-      texts: [
-        contentText(lastUser?.content),
-        textOf(body.instructions),
-        ...rules.map(({ content }) => contentText(content)),
-      ],
+      turns: instructions === undefined ? items : [instructions, ...items],
+      schemas: [body.tools, text],
+      texts: [lastUser?.content, instructions, ...rules.map(({ content }) => content)].map(contentText),
       schema: type === "json_schema" ? objectOf(schema) : undefined,
       isJson: type === "json_object",
       tooLong: () =>
@@ -33,11 +30,7 @@ export function readResponsesAsk(body: JsonObject, context: AskContext): Ask {
       toolChoice: wish,
       parallelCalls: body.parallel_tool_calls !== false,
       maxTokens: numberOf(body.max_output_tokens),
-      stop: textsOf(undefined),
-      choices: 1,
-      thinking: readThinking(objectOf(body.reasoning)),
-      image: "none",
-      images: [],
+      thinking: readThinking(objectOf(reasoning)),
     },
     context,
   );
@@ -47,11 +40,6 @@ function itemsIn({ input }: JsonObject): readonly JsonObject[] {
   return typeof input === "string" ? [{ role: "user", content: input }] : objectsIn(input);
 }
 
-/** Whether an item is what a call gave back. */
-export function isOutput({ type }: JsonObject): boolean {
-  return textOf(type).endsWith("_call_output");
-}
-
 /** A tool, and the namespace that it stands in. */
 interface NamedTool extends AskedTool {
   readonly namespace?: string;
@@ -59,38 +47,24 @@ interface NamedTool extends AskedTool {
 
 /** The tools that can be called, those that items bring among them. */
 export function toolsIn(body: JsonObject): readonly NamedTool[] {
-  const brought = itemsIn(body).flatMap(({ type, tools }) =>
-    type === "additional_tools" ? objectsIn(tools) : [],
+  const bringing = itemsIn(body).filter(({ type }) => type === "additional_tools");
+  return [body, ...bringing].flatMap(({ tools }) =>
+    objectsIn(tools).flatMap((tool): readonly NamedTool[] => {
+      if (tool.type !== "namespace") return readTool(tool);
+      const namespace = textOf(tool.name);
+      return objectsIn(tool.tools).flatMap((inner) =>
+        readTool(inner).map((read) => Object.assign(read, { namespace })),
+      );
+    }),
   );
-  return [...objectsIn(body.tools), ...brought].flatMap((tool): readonly NamedTool[] => {
-    if (tool.type !== "namespace") return readTool(tool);
-    return objectsIn(tool.tools).flatMap((inner) => readTool(inner, { namespace: textOf(tool.name) }));
-  });
 }
 
-function readTool(tool: JsonObject, within: Pick<NamedTool, "namespace"> = {}): readonly NamedTool[] {
-  const { type, name, parameters, format } = tool;
-  if (type === "function") return [{ name: textOf(name), schema: parameters ?? {}, ...within }];
-  return type === "custom" ? [{ ...customTool({ name, format: { grammar: format } }), ...within }] : [];
-}
-
-function contentText(content: unknown): string {
-  return typeof content === "string" ? content : joined(objectsIn(content).map(({ text }) => text));
+function readTool({ type, name, parameters, format }: JsonObject): readonly AskedTool[] {
+  if (type === "function") return [{ name: textOf(name), schema: parameters ?? {} }];
+  return type === "custom" ? [customTool(name, format)] : [];
 }
 
 function readThinking({ effort, summary }: JsonObject): Ask["thinking"] {
   if (effort === "none" || (effort ?? summary ?? null) === null) return "none";
   return (summary ?? null) === null ? "hidden" : "shown";
-}
-
-/** What is called, and the only tools that may be. */
-function readChoice(choice: unknown): { readonly wish: ToolWish; readonly among?: ReadonlySet<string> } {
-  if (choice === "none") return { wish: "none" };
-  if (choice === "required") return { wish: "any" };
-  const { type, name, mode, tools } = objectOf(choice);
-  if (type === "allowed_tools") {
-    const among = new Set(objectsIn(tools).map((tool) => textOf(tool.name)));
-    return { wish: mode === "required" ? "any" : "auto", among };
-  }
-  return { wish: typeof name === "string" ? { name } : "auto" };
 }

@@ -72,7 +72,6 @@ export function answerImageOrder(ask: Ask, index: number): ImageOrder {
   };
 }
 
-/** The longer side of a small image. */
 const SMALL_SIDE = 256;
 
 /** A square where the aspect ratio says nothing. */
@@ -89,7 +88,6 @@ function numbered(inputs: readonly MediaInput[]): readonly Reference[] {
 
 type Asked = Readonly<Record<string, string | number | undefined>>;
 
-/** What was asked for, as far as it was. */
 function factsOf({ width, height }: PixelSize, asked: Asked): readonly Fact[] {
   const facts: Asked = { size: `${width} × ${height}`, ...asked };
   return Object.entries(facts).flatMap(([label, value]) =>

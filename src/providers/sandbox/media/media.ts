@@ -12,7 +12,7 @@ import { imageOrder } from "./image-order.ts";
 import { sizeOfVideo } from "./sizes.ts";
 import { imageUsage, videoUsage } from "./usage.ts";
 import { SANDBOX } from "../name.ts";
-import { ORDERS_HEADER, type Orders, readOrders } from "../orders.ts";
+import { ORDERS_HEADER, type Orders, rateLimit, readOrders } from "../orders.ts";
 import type { Studio } from "./studio.ts";
 import { makeVideo } from "./video.ts";
 
@@ -26,7 +26,6 @@ const RUNNING_MS = 2_000;
 /** How often it is polled. */
 const POLL_MS = 500;
 
-/** What the maker of images and videos is made of. */
 export interface SandboxMediaParts {
   readonly clock: Clock;
   readonly studio: Studio;
@@ -150,6 +149,5 @@ function admitOrders(
     const more = { param: ORDERS_HEADER, headers: HEADERS, cause: error };
     throw new GatewayError("invalid_request_error", error.message, more);
   }
-  const more = { retryAfterSec: 1, headers: HEADERS };
-  throw new GatewayError("rate_limit_error", "The sandbox was told to limit the rate.", more);
+  throw rateLimit(HEADERS);
 }

@@ -1,7 +1,6 @@
 import { joinBytes } from "../../../core/bytes/bytes.ts";
 import type { PixelSize } from "../../../core/media/media.ts";
 
-/** What is put into the file. */
 export interface Track {
   readonly name: string;
   readonly size: PixelSize;

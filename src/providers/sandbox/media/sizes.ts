@@ -30,27 +30,22 @@ const VIDEOS: Readonly<Record<VideoRequest["resolution"], string>> = {
   "1080p": "1440x1440 1632x1248 1920x1080",
 };
 
-function readSize(text: string, times = 1): PixelSize {
-  const [width = 0, height = 0] = text.split("x").map(Number);
-  return { width: width * times, height: height * times };
-}
-
-const turned = ({ width, height }: PixelSize): PixelSize => ({ width: height, height: width });
+const sidesIn = (size: string): readonly number[] => size.split("x").map(Number);
 
 function videoSizes(resolution: VideoRequest["resolution"]): readonly PixelSize[] {
-  const [square, ...lying] = VIDEOS[resolution].split(" ").map((size) => readSize(size));
-  return [square as PixelSize, ...lying, ...lying.map(turned)];
+  const lying = VIDEOS[resolution].split(" ").map(sidesIn);
+  const standing = lying.slice(1).map((sides) => sides.toReversed());
+  return [...lying, ...standing].map(([width = 0, height = 0]) => ({ width, height }));
 }
 
-/** All sizes of videos. */
 export const VIDEO_SIZES = (["480p", "720p", "1080p"] as const).flatMap(videoSizes);
 
 /** The size for a ratio; a square where it is none of these. */
 function sizeIn(sizes: Sizes, aspectRatio: string, times = 1): PixelSize {
-  const own = sizes[aspectRatio];
-  const other = sizes[aspectRatio.split(":").toReversed().join(":")];
-  if (own === undefined && other !== undefined) return turned(readSize(other, times));
-  return readSize(own ?? "1024x1024", times);
+  const turned = sizes[aspectRatio.split(":").toReversed().join(":")];
+  const sides = sidesIn(sizes[aspectRatio] ?? turned ?? "1024x1024");
+  const [width = 0, height = 0] = sizes[aspectRatio] === undefined ? sides.toReversed() : sides;
+  return { width: width * times, height: height * times };
 }
 
 /** How large the images of a request are. */

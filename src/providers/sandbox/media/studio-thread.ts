@@ -1,7 +1,6 @@
 import { serveThreadLate } from "../../../runtime/worker.ts";
 import type { ImageOrder } from "./image-order.ts";
 
-/** What came of an order. */
 export type StudioAnswer = { readonly bytes: Uint8Array } | { readonly problem: string };
 
 serveThreadLate<null, ImageOrder, StudioAnswer>(async () => {

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../../core/time/clock.ts";
+import { unlessAborted } from "../../../core/time/unless-aborted.ts";
 import { openThread, type Thread } from "../../../runtime/worker.ts";
 import type { ImageOrder } from "./image-order.ts";
 import type { StudioAnswer } from "./studio-thread.ts";
@@ -72,14 +73,4 @@ export function openStudio(clock: Clock): Studio {
       return unlessAborted(drawn, signal);
     },
   };
-}
-
-/** What the work comes to, unless the signal comes first. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason as Error);
-    if (signal.aborted) leave();
-    signal.addEventListener("abort", leave, { once: true });
-    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
 }

@@ -39,7 +39,7 @@ export function flatten(
     const more = flatten(within, other, pick, depth + 1);
     within.work -= sizeOf(flat) + sizeOf(more);
     if (within.work < 0) break;
-    flat = join(flat, more);
+    flat = join(flat, more, both);
   }
   return flat;
 }
@@ -74,16 +74,15 @@ export function sizeOf(schema: JsonObject): number {
   return members.reduce((sum, count) => sum + count, listOf(values).length + listOf(required).length);
 }
 
-/** Both schemas at once. */
-function join(a: JsonObject, b: JsonObject): JsonObject {
-  const joined = new Map(Object.entries(a));
-  for (const [name, value] of Object.entries(b)) {
-    const known = joined.get(name);
-    joined.set(name, known === undefined ? value : both(name, known, value));
-  }
+/** All members of both; `both` says what becomes of those that both have. */
+function join(a: unknown, b: unknown, both: (name: string, a: unknown, b: unknown) => unknown): JsonObject {
+  const joined = new Map(Object.entries(objectOf(a)));
+  for (const [name, value] of Object.entries(objectOf(b)))
+    joined.set(name, joined.has(name) ? both(name, joined.get(name), value) : value);
   return Object.fromEntries(joined);
 }
 
+/** What a word says that two schemas have. */
 function both(name: string, a: unknown, b: unknown): unknown {
   if (Object.hasOwn(RULES, name)) return RULES[name]?.(a, b);
   const limit = /^(?:exclusive)?(min|max)/i.exec(name)?.[1]?.toLowerCase();
@@ -108,12 +107,7 @@ const values: Rule = (a, b) => {
 
 const schemas: Rule = (a, b) => (a === false || b === false ? false : { allOf: [a, b] });
 
-const members: Rule = (a, b) => {
-  const joined = new Map(Object.entries(objectOf(a)));
-  for (const [name, schema] of Object.entries(objectOf(b)))
-    joined.set(name, joined.has(name) ? { allOf: [joined.get(name), schema] } : schema);
-  return Object.fromEntries(joined);
-};
+const members: Rule = (a, b) => join(a, b, (_, ...allOf) => ({ allOf }));
 
 /** How two values of a word hold at once; of words that are not here the later one counts. */
 const RULES: Readonly<Record<string, Rule>> = {

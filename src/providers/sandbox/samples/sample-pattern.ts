@@ -6,7 +6,6 @@ const LONGEST_PATTERN = 4_000;
 /** Characters and repetitions that one text may come to. */
 const MOST_WORK = 40_000;
 
-/** How a text is made. */
 interface Making {
   readonly chance: Chance;
   /** How many repetitions more than the least are made where there is room. */

@@ -74,15 +74,15 @@ function sampleFlat(sampling: Sampling, flat: JsonObject, depth: number): unknow
   }
   const isSparing = depth >= DEEP || sampling.values > ENOUGH_VALUES;
   const inner: Inner = (schema) => sample(sampling, schema, depth + 1);
-  switch (typeOf(flat)) {
+  const type = typeOf(flat);
+  switch (type) {
     case "object":
       return sampleObject(flat, isSparing, inner);
     case "array":
       return sampleArray(flat, isSparing, inner);
     case "integer":
-      return sampleNumber(flat, true, chance);
     case "number":
-      return sampleNumber(flat, false, chance);
+      return sampleNumber(flat, type === "integer", chance);
     case "boolean":
       return chance.flip();
     case "null":

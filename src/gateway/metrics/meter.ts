@@ -230,6 +230,8 @@ class Endpoint {
 
   /** The requests of labels that are all known. */
   requests(model: string, provider: string, outcome: string): Counter {
+    const known = this.#ways.get(model)?.get(provider)?.get(outcome);
+    if (known !== undefined) return known;
     const outcomes = entry(entry(this.#ways, model, newMap), provider, newMap);
     return entry(outcomes, outcome, () => this.#families.requests(this.#path, model, provider, outcome));
   }
@@ -272,7 +274,8 @@ class RequestMeter implements Meter {
   ended(request: CountedRequest): void {
     const { durationMs, ownMs, firstContentMs } = request;
     const endpoint = this.#endpoints.get(request.endpoint ?? "") ?? this.#others;
-    const [model, provider] = [this.#model(request.model), this.#provider(request.provider)];
+    const model = this.#model(request.model);
+    const provider = this.#provider(request.provider);
     const outcome = OUTCOMES.has(request.outcome) ? request.outcome : OTHER;
     this.#underWay -= 1;
     endpoint.requests(model, provider, outcome).add(1);
@@ -304,11 +307,15 @@ class RequestMeter implements Meter {
 
   #attempt(provider: string, status: number | null): Counter {
     const result = resultOf(status);
+    const known = this.#attempts.get(provider)?.get(result);
+    if (known !== undefined) return known;
     const results = entry(this.#attempts, provider, newMap);
     return entry(results, result, () => this.#families.attempts(provider, result));
   }
 
   #way(model: string, provider: string): Way {
+    const known = this.#ways.get(model)?.get(provider);
+    if (known !== undefined) return known;
     const ways = entry(this.#ways, model, newMap);
     return entry(ways, provider, () => new Way(this.#families, [model, provider]));
   }

@@ -120,22 +120,24 @@ class OpenFound implements Found {
     if (this.#others === before) kept.set(part, sizeSince(this.#size, start));
   }
 
-  parts<Part extends object>(
+  parts<Part extends object>(list: readonly Part[], measure: Measure<Part>, kept: KeptListSizes): void {
+    if (isKept(list)) this.#keptParts(list, measure, kept);
+    else for (const part of list) this.part(part, measure, kept.parts);
+  }
+
+  #keptParts<Part extends object>(
     list: readonly Part[],
     measure: Measure<Part>,
     { parts, lists }: KeptListSizes,
   ): void {
-    if (!isKept(list)) {
-      for (const part of list) this.part(part, measure, parts);
-      return;
-    }
     const { count, fact = NO_TEXT } = lists.of(list) ?? { count: 0 };
     const start = { ...this.#size };
     const before = this.#others;
+    const sizeSoFar = (): TextSize => sizeSince(this.#size, start);
     this.size(fact);
     for (let at = count; at < list.length; at += 1) {
       this.part(list[at] as Part, measure, parts);
-      if (this.#others === before) lists.add(list, at + 1, () => sizeSince(this.#size, start));
+      if (this.#others === before) lists.add(list, at + 1, sizeSoFar);
     }
   }
 
@@ -163,7 +165,9 @@ class OpenFound implements Found {
   image(bytes: number, sizeOf: () => ImageSize | undefined, detail?: string): void {
     this.medium("image");
     this.#imageBytes += bytes;
-    this.#images.push(present({ size: this.#images.length < MAX_SIZED_IMAGES ? sizeOf() : undefined, detail }));
+    this.#images.push(
+      present({ size: this.#images.length < MAX_SIZED_IMAGES ? sizeOf() : undefined, detail }),
+    );
   }
 
   demand(bodyBytes: number, { longCache, ...asked }: Asked): Demand {
@@ -240,12 +244,7 @@ export function createKeptAnswers(): KeptAnswers {
 export function asksForLongCache(value: unknown, within?: readonly string[], kept?: KeptAnswers): boolean {
   if (Array.isArray(value)) {
     for (let at = kept?.short.count(value) ?? 0; at < value.length; at += 1) {
-      const item: unknown = value[at];
-      const asks =
-        kept !== undefined && isJsonObject(item) && isKept(item)
-          ? kept.parts.getOrInsertComputed(item, () => asksForLongCache(item, within))
-          : asksForLongCache(item, within);
-      if (asks) return true;
+      if (itemAsks(value[at], within, kept)) return true;
     }
     kept?.short.add(value);
     return false;
@@ -264,6 +263,15 @@ export function asksForLongCache(value: unknown, within?: readonly string[], kep
     if (typeof held === "object" && !OF_A_TOOL.has(name) && asksForLongCache(held, within, kept)) return true;
   }
   return false;
+}
+
+function itemAsks(item: unknown, within?: readonly string[], kept?: KeptAnswers): boolean {
+  if (kept === undefined || !isJsonObject(item) || !isKept(item)) return asksForLongCache(item, within);
+  const known = kept.parts.get(item);
+  if (known !== undefined) return known;
+  const asks = asksForLongCache(item, within);
+  kept.parts.set(item, asks);
+  return asks;
 }
 
 /** What a tool takes or is given, in its own words: a `cache_control` there is no mark. */

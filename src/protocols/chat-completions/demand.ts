@@ -56,12 +56,12 @@ const TEXT_FIELDS = ["reasoning_content", "reasoning", "refusal", "name", "funct
 function measureMessage(message: ChatMessage, found: Found): void {
   const { content } = message;
   if (typeof content === "string") found.text(content);
-  else if (content !== null && content !== undefined) for (const part of content) measurePart(part, found);
+  else if (content) for (const part of content) measurePart(part, found);
   // Calls are read by the model as JSON, whatever their kind.
   found.text(message.tool_calls);
-  message.reasoning_details?.forEach((detail) => found.text(detail.thinking));
+  if (message.reasoning_details) for (const detail of message.reasoning_details) found.text(detail.thinking);
   for (const field of TEXT_FIELDS) found.text((message as Readonly<Record<string, unknown>>)[field]);
-  message.images?.forEach((image) => addImage(image.image_url, found));
+  if (message.images) for (const image of message.images) addImage(image.image_url, found);
   // OpenAI has earlier answers that were spoken come back by their id.
   if ("audio" in message && message.audio !== null) found.stored();
 }

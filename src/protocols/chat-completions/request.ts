@@ -91,10 +91,11 @@ function checkMessage(message: ChatMessage, path: string): void {
     throw wrong(`${path}.content`, "must be a string or an array of parts");
   if (role === "tool" && typeof message.tool_call_id !== "string")
     throw wrong(`${path}.tool_call_id`, "is required on a tool message");
-  if (Array.isArray(content)) content.forEach((part, i) => checkPart(part, `${path}.content[${i}]`));
-  images?.forEach((image, i) =>
-    checkMediaUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`),
-  );
+  if (Array.isArray(content))
+    for (const [i, part] of content.entries()) checkPart(part, `${path}.content[${i}]`);
+  if (images)
+    for (const [i, image] of images.entries())
+      checkMediaUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`);
 }
 
 function isPartType(type: string): type is PartType {

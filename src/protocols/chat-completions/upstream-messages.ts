@@ -59,7 +59,7 @@ export function changeMessages(way: Way, thinks: boolean): void {
   for (let i = ids.size === 0 ? asTheyAre.count(messages) : 0; i < messages.length; i += 1) {
     const message = messages[i] as ChatMessage;
     changeMembers(message, i, rules);
-    changeIds(message, i, rules);
+    if (ids.size > 0) changeIds(message, i, rules);
     if (!keepsSignatures) cutSignatures(message, i, rules);
     if (!keepsCallSignatures) cutCallSignatures(message, i, rules);
   }
@@ -142,7 +142,6 @@ function takesUnderOtherName(message: ChatMessage, { reasoningBack }: ChatDialec
 }
 
 function changeIds(message: ChatMessage, i: number, { chat, ids, changes }: MessageRules): void {
-  if (ids.size === 0) return;
   const change = (id: string | null | undefined, path: Path): void => {
     const changed = ids.get(id ?? "");
     if (changed !== undefined) changes.set(path, changed);
@@ -157,11 +156,11 @@ function cutSignatures(message: ChatMessage, i: number, { chat, changes }: Messa
   for (const name of MEDIA_LISTS) {
     const parts = message[name];
     if (!Array.isArray(parts) || !keeps(message, name, chat)) continue;
-    parts.forEach(({ image_url: link }, j) => {
+    for (const [j, { image_url: link }] of parts.entries()) {
       const header = headerOf(link?.url ?? "");
       const clean = header.replaceAll(SIGNATURE, "");
       if (clean !== header) changes.setStart(["messages", i, name, j, "image_url", "url"], header, clean);
-    });
+    }
   }
 }
 
@@ -170,12 +169,12 @@ const MEDIA_LISTS = ["content", "images"] as const;
 /** What Google's model has signed a call with is nothing that another vendor's can read. */
 function cutCallSignatures(message: ChatMessage, i: number, { chat, changes, left }: MessageRules): void {
   if (isEmpty(message.tool_calls) || !keeps(message, "tool_calls", chat)) return;
-  objectsIn(message.tool_calls).forEach(({ extra_content: extra }, j) => {
-    if (!isJsonObject(extra) || extra.google === undefined) return;
+  for (const [j, { extra_content: extra }] of objectsIn(message.tool_calls).entries()) {
+    if (!isJsonObject(extra) || extra.google === undefined) continue;
     const isAll = Object.keys(extra).length === 1;
     changes.remove(["messages", i, "tool_calls", j, "extra_content", ...(isAll ? [] : ["google"])]);
     left.add("tool_calls[].extra_content.google");
-  });
+  }
 }
 
 const SIGNATURE = /;\s*thought_signature=[^;,]*/gi;

@@ -9,13 +9,21 @@ export interface Handover<Value> {
 
 /** Begins a handover. */
 export function handOver<Value extends object>(value: Value): Handover<Value> {
-  let kept: Value | undefined = value;
-  return {
-    take() {
-      if (kept === undefined) throw new Error("It was taken before.");
-      const taken = kept;
-      kept = undefined;
-      return taken;
-    },
-  };
+  return new OpenHandover(value);
+}
+
+/** A class, since some are made for each request: its functions are not. */
+class OpenHandover<Value extends object> implements Handover<Value> {
+  #kept: Value | undefined;
+
+  constructor(value: Value) {
+    this.#kept = value;
+  }
+
+  take(): Value {
+    if (this.#kept === undefined) throw new Error("It was taken before.");
+    const taken = this.#kept;
+    this.#kept = undefined;
+    return taken;
+  }
 }

@@ -23,16 +23,30 @@ export interface LimitedCall {
   readonly refusedAs?: "rate_limit_error" | "overloaded_error";
 }
 
+interface LimitServices {
+  readonly limiter: Limiter;
+  readonly clock: Clock;
+}
+
 /**
  * Counts a request against the limits of its key, with a guess at its tokens; `undefined` for a key without any. Throws
  * a 429, or a 503, that says which limit it was and when to retry.
  */
 export function passKeyLimits(
-  { limiter, clock }: { readonly limiter: Limiter; readonly clock: Clock },
-  { caller: { keyId, limits }, format, record, refusedAs = "rate_limit_error" }: LimitedCall,
+  services: LimitServices,
+  call: LimitedCall,
   guess: UsedTokens,
 ): KeyPass | undefined {
-  if (limits === undefined) return undefined;
+  const { limits } = call.caller;
+  return limits === undefined ? undefined : passLimits(services, limits, call, guess);
+}
+
+function passLimits(
+  { limiter, clock }: LimitServices,
+  limits: KeyLimits,
+  { caller: { keyId }, format, record, refusedAs = "rate_limit_error" }: LimitedCall,
+  guess: UsedTokens,
+): KeyPass {
   const decision = limiter.admit({ keyId, limits, inputTokens: guess.input, outputTokens: guess.output });
   const headers = (): Readonly<Record<string, string>> =>
     format.limitHeaders(limiter.stateOf(keyId, limits), clock.nowMs());
@@ -43,7 +57,7 @@ export function passKeyLimits(
 
 /** Throws what `passKeyLimits` would throw for the smallest request of the key, and counts nothing. */
 export function lookAtKeyLimits(
-  { limiter, clock }: { readonly limiter: Limiter; readonly clock: Clock },
+  { limiter, clock }: LimitServices,
   { caller: { keyId, limits }, format, record, refusedAs = "rate_limit_error" }: LimitedCall,
 ): void {
   if (limits === undefined) return;

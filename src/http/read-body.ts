@@ -40,11 +40,14 @@ export function readBody(request: Request, terms: BodyTerms): Promise<Uint8Array
   if (length > MAX_BODY_BYTES) throw tooLarge();
   // Checked first, so that requests without room cost no read of the store.
   if (!terms.memory.hasRoomFor(length * JSON_FACTOR)) throw noMemory();
-  const read = (): Promise<Uint8Array> => {
-    hold(terms.memory, length);
-    return wholeInTime(request, terms);
-  };
-  return length > LARGE_BYTES && terms.beforeLarge !== undefined ? terms.beforeLarge().then(read) : read();
+  return length > LARGE_BYTES && terms.beforeLarge !== undefined
+    ? terms.beforeLarge().then(() => readTold(request, length, terms))
+    : readTold(request, length, terms);
+}
+
+function readTold(request: Request, length: number, terms: BodyTerms): Promise<Uint8Array> {
+  hold(terms.memory, length);
+  return wholeInTime(request, terms);
 }
 
 /** A body that does not say how long it is. */

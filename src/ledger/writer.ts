@@ -72,7 +72,6 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
   };
 
   const pump = async (): Promise<void> => {
-    if (writing) return;
     writing = true;
     while (waiting.length > 0) {
       // A caller by itself does not wait, nor do a few of which less than one comes in the time; many share a write.
@@ -92,7 +91,7 @@ export function createWriter(executor: Executor, log: Log, pace: Clock): Writer 
     if (closed) return Promise.reject(storeAway("the writer is closed"));
     return new Promise((resolve, reject) => {
       waiting.push({ command, resolve, reject });
-      void pump();
+      if (!writing) void pump();
     });
   };
 

@@ -1,4 +1,4 @@
-import { creditsText } from "../core/money/credits.ts";
+import { creditsText, type MicroCredits } from "../core/money/credits.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Member } from "../core/json/json-scan.ts";
 import { namesInOrder, readShape } from "../core/json/json-shape.ts";
@@ -78,38 +78,79 @@ export function readWholeAnswer(
   const shape = readShape(bytes, BOUNDS);
   if (shape === undefined)
     throw new GatewayError("upstream_error", "The provider's answer nests too deeply.");
-  const modelMember = format.modelMember?.(context);
-  const model = JSON.stringify(context.model);
-  const isRemoved = (name: string): boolean =>
-    name === "credit" ||
-    context.padding.includes(name) ||
-    (usage !== undefined && name === format.usageMember);
-  return {
-    metered,
-    repairs,
-    encode(credit) {
-      const added = usage === undefined ? [] : [`"${format.usageMember}":${JSON.stringify(usage)}`];
-      added.push(`"credit":${creditsText(credit)}`);
-      const names = namesInOrder(value, shape.members.length);
-      if (names?.some(isRemoved) === false && modelMember !== undefined) {
-        const place = shape.members[names.indexOf(modelMember)];
-        if (place !== undefined) return withModel(bytes, shape.members, place, model, added.join(","));
-      }
-      let missing = modelMember === undefined ? [] : [`"${modelMember}":${model}`];
-      const changeOf = (name: string): MemberChange | undefined => {
-        if (isRemoved(name)) return { isRemoved: true };
-        if (name !== modelMember) return undefined;
-        missing = [];
-        return { text: model };
-      };
-      const append = (): string[] => [...missing, ...added];
-      return applyEdits(bytes, objectEdits({ bytes }, shape.members, changeOf, append));
-    },
-    said: () => {
-      const isExact = format.callMark !== undefined && answer.text.includes(format.callMark);
-      return isExact ? (exactValue(answer.text, value) as JsonObject) : value;
-    },
-  };
+  const parts = { format, context, value, bytes, members: shape.members, usage, text: answer.text };
+  return new WholeAnswer(metered, repairs, parts);
+}
+
+/** What a whole answer is written from. */
+interface AnswerParts {
+  readonly format: AnswerFormat;
+  readonly context: AnswerContext;
+  readonly value: JsonObject;
+  /** The value's, its repairs made. */
+  readonly bytes: Uint8Array;
+  readonly members: readonly Member[];
+  readonly usage: JsonObject | undefined;
+  /** As it was received. */
+  readonly text: string;
+}
+
+/** A class, since one is made for each request: its functions are not. */
+class WholeAnswer implements RelayAnswer {
+  readonly metered: Metered;
+  readonly repairs: readonly string[];
+  readonly #parts: AnswerParts;
+
+  constructor(metered: Metered, repairs: readonly string[], parts: AnswerParts) {
+    this.metered = metered;
+    this.repairs = repairs;
+    this.#parts = parts;
+  }
+
+  encode(credit: MicroCredits): Uint8Array {
+    const { format, context, value, bytes, members, usage } = this.#parts;
+    const ofUsage = usage === undefined ? "" : `"${format.usageMember}":${JSON.stringify(usage)},`;
+    const added = `${ofUsage}"credit":${creditsText(credit)}`;
+    const modelMember = format.modelMember?.(context);
+    const model = JSON.stringify(context.model);
+    const names = namesInOrder(value, members.length);
+    if (modelMember !== undefined && names !== undefined && !this.#removesOneOf(names)) {
+      const place = members[names.indexOf(modelMember)];
+      if (place !== undefined) return withModel(bytes, members, place, model, added);
+    }
+    return this.#encodeChanged(modelMember, model, added);
+  }
+
+  said(): JsonObject {
+    const { format, text, value } = this.#parts;
+    const isExact = format.callMark !== undefined && text.includes(format.callMark);
+    return isExact ? (exactValue(text, value) as JsonObject) : value;
+  }
+
+  /** The bytes with members taken out, or without a member for the model. */
+  #encodeChanged(modelMember: string | undefined, model: string, added: string): Uint8Array {
+    const { bytes, members } = this.#parts;
+    let missing = modelMember === undefined ? [] : [`"${modelMember}":${model}`];
+    const changeOf = (name: string): MemberChange | undefined => {
+      if (this.#removes(name)) return { isRemoved: true };
+      if (name !== modelMember) return undefined;
+      missing = [];
+      return { text: model };
+    };
+    const append = (): string[] => [...missing, added];
+    return applyEdits(bytes, objectEdits({ bytes }, members, changeOf, append));
+  }
+
+  #removesOneOf(names: readonly string[]): boolean {
+    for (const name of names) if (this.#removes(name)) return true;
+    return false;
+  }
+
+  #removes(name: string): boolean {
+    const { format, context, usage } = this.#parts;
+    if (name === "credit" || context.padding.includes(name)) return true;
+    return usage !== undefined && name === format.usageMember;
+  }
 }
 
 /** The usual end of an answer: its bytes with another model at `place`, and with `added` behind its last member. */

@@ -52,6 +52,7 @@ function eachOnce([first, ...others]: readonly [AskedModel, ...AskedModel[]]): r
   AskedModel,
   ...AskedModel[],
 ] {
+  if (others.length === 0) return [first];
   const seen = new Set([first.name]);
   const fresh = ({ name }: AskedModel): boolean => !seen.has(name) && seen.add(name) !== undefined;
   return [first, ...others.filter(fresh)];

@@ -46,47 +46,67 @@ export interface Changes {
 
 /** Changes of nothing yet; `sentence` says a loss in the caller's words. */
 export function openChanges(sentence: (loss: TargetLoss) => string): Changes {
-  const root: Change = {};
-  const warnings: string[] = [];
-  let count = 0;
-  const at = (path: Path): Change => {
-    count += 1;
-    let change = root;
+  return new OpenChanges(sentence);
+}
+
+/** A class, since one is made for each request: its functions are not. */
+class OpenChanges implements Changes {
+  count = 0;
+  readonly warnings: string[] = [];
+  readonly #root: Change = {};
+  readonly #sentence: (loss: TargetLoss) => string;
+
+  constructor(sentence: (loss: TargetLoss) => string) {
+    this.#sentence = sentence;
+  }
+
+  set(path: Path, value: unknown): void {
+    this.#at(path).text = JSON.stringify(value);
+  }
+
+  remove(path: Path): void {
+    this.#at(path).isRemoved = true;
+  }
+
+  removes(path: Path): boolean {
+    let change: Change | undefined = this.#root;
+    for (const step of path) change = change?.within?.get(step);
+    return change?.isRemoved === true;
+  }
+
+  rename(path: Path, name: string): void {
+    this.#at(path).key = JSON.stringify(name);
+  }
+
+  setStart(path: Path, before: string, after: string): void {
+    this.#at(path).start = { before, after };
+  }
+
+  warn(what: string | TargetLoss): void {
+    if (this.warnings.length < MOST_WARNINGS)
+      this.warnings.push(typeof what === "string" ? what : this.#sentence(what));
+  }
+
+  splice(json: RequestJson): Pieces {
+    const { within = NOTHING } = this.#root;
+    const edits = plainEdits(json, within) ?? memberEdits(json, 0, json.members, within);
+    return editedPieces(json.pieces, edits.sort(byStart));
+  }
+
+  #at(path: Path): Change {
+    this.count += 1;
+    let change = this.#root;
     for (const step of path) {
       const within: Within = (change.within ??= new Map());
       change = within.get(step) ?? {};
       within.set(step, change);
     }
     return change;
-  };
-  return {
-    set: (path, value) => void (at(path).text = JSON.stringify(value)),
-    remove: (path) => void (at(path).isRemoved = true),
-    removes(path) {
-      let change: Change | undefined = root;
-      for (const step of path) change = change?.within?.get(step);
-      return change?.isRemoved === true;
-    },
-    rename: (path, name) => void (at(path).key = JSON.stringify(name)),
-    setStart: (path, before, after) => void (at(path).start = { before, after }),
-    warn(what) {
-      if (warnings.length < MOST_WARNINGS) warnings.push(typeof what === "string" ? what : sentence(what));
-    },
-    warnings,
-    get count() {
-      return count;
-    },
-    splice(json) {
-      const edits =
-        plainEdits(json, root.within ?? new Map()) ??
-        memberEdits(json, 0, json.members, root.within ?? new Map());
-      return editedPieces(
-        json.pieces,
-        edits.toSorted((a, b) => a.start - b.start),
-      );
-    },
-  };
+  }
 }
+
+const NOTHING: Within = new Map();
+const byStart = (one: Edit, other: Edit): number => one.start - other.start;
 
 /**
  * Edits of the body where its own members get other values and other names, and no more: nearly all that is asked of
@@ -137,8 +157,8 @@ function valueEdits(text: JsonText, at: Member, { start, within }: Change): Edit
     parts.push({ keyStart, keyEnd, valueStart, valueEnd });
   });
   return bytes[at.valueStart] === OPEN_LIST
-    ? listEdits(text, parts, within ?? new Map())
-    : memberEdits(text, at.valueStart, parts, within ?? new Map());
+    ? listEdits(text, parts, within ?? NOTHING)
+    : memberEdits(text, at.valueStart, parts, within ?? NOTHING);
 }
 
 /** Edits of a list's items; one that is removed takes a comma with it. */

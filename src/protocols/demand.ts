@@ -74,83 +74,132 @@ type Asked = Omit<Demand, "textTokens" | "media" | "images" | "mediaBytes" | "bu
 };
 
 /** Nothing yet, but for the definitions and schemas, whose length is what they were sent as. */
-export function openFound(schemaBytes: number, around: readonly (readonly [Tokens, number])[]): Found {
-  const size: TextSize = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
-  const surroundings = new Map(around);
-  const media: Partial<Record<Modality, number>> = {};
-  const images: ImageInput[] = [];
-  let imageBytes = 0;
-  let mediaBytes = 0;
-  let namesStored = false;
+export function openFound(schemaBytes: number, around: Surroundings): Found {
+  return new OpenFound(schemaBytes, around);
+}
+
+/** What stands around the text that was sent, each so many times. */
+type Surroundings = readonly (readonly [tokens: Tokens, times: number])[];
+
+/** A class, since one is made for each request: its functions are not. */
+class OpenFound implements Found {
+  readonly #size: TextSize;
+  readonly #around: Surroundings;
+  /** What was found around the text, once each. */
+  #found: Set<Tokens> | undefined;
+  readonly #media: Partial<Record<Modality, number>> = {};
+  readonly #images: ImageInput[] = [];
+  #imageBytes = 0;
+  #mediaBytes = 0;
+  #namesStored = false;
   /** How much was found that is no text. */
-  let others = 0;
-  const found: Found = {
-    surround(tokens) {
-      surroundings.set(tokens, 1);
-      others += 1;
-    },
-    stored() {
-      namesStored = true;
-      others += 1;
-    },
-    part(part, measure, kept) {
-      const known = kept.get(part);
-      if (known !== undefined) return found.size(known);
-      const start = { ...size };
-      const before = others;
-      measure(part, found);
-      if (others === before && isKept(part)) kept.set(part, sizeSince(size, start));
-    },
-    parts(list, measure, { parts, lists }) {
-      const { count, fact = NO_TEXT } = lists.of(list) ?? { count: 0 };
-      const start = { ...size };
-      const before = others;
-      found.size(fact);
-      for (let at = count; at < list.length; at += 1) {
-        found.part(list[at] as (typeof list)[number], measure, parts);
-        if (others === before) lists.add(list, at + 1, () => sizeSince(size, start));
-      }
-    },
-    size({ ascii, alphabetic, ideographic }) {
-      size.ascii += ascii;
-      size.alphabetic += alphabetic;
-      size.ideographic += ideographic;
-    },
-    text(value) {
-      if (value === undefined || value === null) return;
-      measureText(typeof value === "string" ? value : JSON.stringify(value), size);
-    },
-    ascii: (characters) => void (size.ascii += characters),
-    medium(kind, bytes = 0) {
-      media[kind] = (media[kind] ?? 0) + 1;
-      others += 1;
-      mediaBytes += bytes;
-    },
-    image(bytes, sizeOf, detail) {
-      found.medium("image");
-      imageBytes += bytes;
-      images.push(present({ size: images.length < MAX_SIZED_IMAGES ? sizeOf() : undefined, detail }));
-    },
-    demand(bodyBytes, { longCache, ...asked }) {
-      const text = estimateTokens(size);
-      const most = Math.max(text.ceiling, Math.ceil((bodyBytes - imageBytes - mediaBytes) / 2));
-      let { expected } = text;
-      let ceiling = most;
-      for (const [tokens, times] of surroundings) {
-        expected += tokens.expected * times;
-        ceiling += tokens.ceiling * times;
-      }
-      const buckets: PriceBucket[] = [];
-      if (longCache) buckets.push("cache_write_1h");
-      if (media.audio !== undefined) buckets.push("audio_input");
-      if (asked.outputModalities?.includes("audio") === true) buckets.push("audio_output");
-      if (asked.outputModalities?.includes("image") === true) buckets.push("image_output");
-      if (asked.webSearches > 0) buckets.push("web_search");
-      const demand = { textTokens: { expected, ceiling }, media, images, mediaBytes, buckets, ...asked };
-      return namesStored ? { ...demand, namesStored } : demand;
-    },
-  };
-  return found;
+  #others = 0;
+
+  constructor(schemaBytes: number, around: Surroundings) {
+    this.#size = { ascii: schemaBytes, alphabetic: 0, ideographic: 0 };
+    this.#around = around;
+  }
+
+  surround(tokens: Tokens): void {
+    (this.#found ??= new Set()).add(tokens);
+    this.#others += 1;
+  }
+
+  stored(): void {
+    this.#namesStored = true;
+    this.#others += 1;
+  }
+
+  part<Part extends object>(part: Part, measure: Measure<Part>, kept: KeptSizes): void {
+    if (!isKept(part)) return measure(part, this);
+    const known = kept.get(part);
+    if (known !== undefined) return this.size(known);
+    const start = { ...this.#size };
+    const before = this.#others;
+    measure(part, this);
+    if (this.#others === before) kept.set(part, sizeSince(this.#size, start));
+  }
+
+  parts<Part extends object>(list: readonly Part[], measure: Measure<Part>, kept: KeptListSizes): void {
+    if (isKept(list)) this.#keptParts(list, measure, kept);
+    else for (const part of list) this.part(part, measure, kept.parts);
+  }
+
+  #keptParts<Part extends object>(
+    list: readonly Part[],
+    measure: Measure<Part>,
+    { parts, lists }: KeptListSizes,
+  ): void {
+    const { count, fact = NO_TEXT } = lists.of(list) ?? { count: 0 };
+    const start = { ...this.#size };
+    const before = this.#others;
+    const sizeSoFar = (): TextSize => sizeSince(this.#size, start);
+    this.size(fact);
+    for (let at = count; at < list.length; at += 1) {
+      this.part(list[at] as Part, measure, parts);
+      if (this.#others === before) lists.add(list, at + 1, sizeSoFar);
+    }
+  }
+
+  size({ ascii, alphabetic, ideographic }: Readonly<TextSize>): void {
+    this.#size.ascii += ascii;
+    this.#size.alphabetic += alphabetic;
+    this.#size.ideographic += ideographic;
+  }
+
+  text(value: unknown): void {
+    if (value === undefined || value === null) return;
+    measureText(typeof value === "string" ? value : JSON.stringify(value), this.#size);
+  }
+
+  ascii(characters: number): void {
+    this.#size.ascii += characters;
+  }
+
+  medium(kind: Modality, bytes = 0): void {
+    this.#media[kind] = (this.#media[kind] ?? 0) + 1;
+    this.#others += 1;
+    this.#mediaBytes += bytes;
+  }
+
+  image(bytes: number, sizeOf: () => ImageSize | undefined, detail?: string): void {
+    this.medium("image");
+    this.#imageBytes += bytes;
+    this.#images.push(
+      present({ size: this.#images.length < MAX_SIZED_IMAGES ? sizeOf() : undefined, detail }),
+    );
+  }
+
+  demand(bodyBytes: number, { longCache, ...asked }: Asked): Demand {
+    const text = estimateTokens(this.#size);
+    let { expected } = text;
+    let ceiling = Math.max(text.ceiling, Math.ceil((bodyBytes - this.#imageBytes - this.#mediaBytes) / 2));
+    for (const [tokens, times] of this.#around) {
+      if (this.#found?.has(tokens) === true) continue;
+      expected += tokens.expected * times;
+      ceiling += tokens.ceiling * times;
+    }
+    for (const tokens of this.#found ?? []) {
+      expected += tokens.expected;
+      ceiling += tokens.ceiling;
+    }
+    const media = this.#media;
+    const buckets: PriceBucket[] = [];
+    if (longCache) buckets.push("cache_write_1h");
+    if (media.audio !== undefined) buckets.push("audio_input");
+    if (asked.outputModalities?.includes("audio") === true) buckets.push("audio_output");
+    if (asked.outputModalities?.includes("image") === true) buckets.push("image_output");
+    if (asked.webSearches > 0) buckets.push("web_search");
+    return {
+      textTokens: { expected, ceiling },
+      media,
+      images: this.#images,
+      mediaBytes: this.#mediaBytes,
+      buckets,
+      ...(this.#namesStored && { namesStored: true }),
+      ...asked,
+    };
+  }
 }
 
 const NO_TEXT: Readonly<TextSize> = { ascii: 0, alphabetic: 0, ideographic: 0 };
@@ -195,12 +244,7 @@ export function createKeptAnswers(): KeptAnswers {
 export function asksForLongCache(value: unknown, within?: readonly string[], kept?: KeptAnswers): boolean {
   if (Array.isArray(value)) {
     for (let at = kept?.short.count(value) ?? 0; at < value.length; at += 1) {
-      const item: unknown = value[at];
-      const asks =
-        kept !== undefined && isJsonObject(item) && isKept(item)
-          ? kept.parts.getOrInsertComputed(item, () => asksForLongCache(item, within))
-          : asksForLongCache(item, within);
-      if (asks) return true;
+      if (itemAsks(value[at], within, kept)) return true;
     }
     kept?.short.add(value);
     return false;
@@ -209,13 +253,25 @@ export function asksForLongCache(value: unknown, within?: readonly string[], kep
   const control = value.cache_control;
   if (isJsonObject(control) && control.ttl !== undefined && control.ttl !== null && control.ttl !== "5m")
     return true;
-  if (within !== undefined) return within.some((name) => asksForLongCache(value[name], within, kept));
+  if (within !== undefined) {
+    for (const name of within) if (asksForLongCache(value[name], within, kept)) return true;
+    return false;
+  }
   // This sees most values of a request, and `for in` makes no list of them.
   for (const name in value) {
     const held = value[name];
     if (typeof held === "object" && !OF_A_TOOL.has(name) && asksForLongCache(held, within, kept)) return true;
   }
   return false;
+}
+
+function itemAsks(item: unknown, within?: readonly string[], kept?: KeptAnswers): boolean {
+  if (kept === undefined || !isJsonObject(item) || !isKept(item)) return asksForLongCache(item, within);
+  const known = kept.parts.get(item);
+  if (known !== undefined) return known;
+  const asks = asksForLongCache(item, within);
+  kept.parts.set(item, asks);
+  return asks;
 }
 
 /** What a tool takes or is given, in its own words: a `cache_control` there is no mark. */

@@ -49,7 +49,7 @@ export function checkFields(
   for (const [name, value] of given) {
     const known = canonical(name);
     const field = fieldOf(fields, known);
-    if (ignoredParameters.some((ignored) => canonical(ignored) === known)) {
+    if (hasName(ignoredParameters, known, canonical)) {
       const at = placeOf(name);
       changes.remove(at);
       const place = field?.place === "wire" ? undefined : field?.place;
@@ -71,6 +71,12 @@ export function checkFields(
 }
 
 const itself = (name: string): string => name;
+
+/** Whether one of the names is this one, in whatever spelling. Each field of a request passes here. */
+function hasName(names: readonly string[], known: string, canonical: (name: string) => string): boolean {
+  for (const name of names) if (canonical(name) === known) return true;
+  return false;
+}
 
 /** Whether the model's data says that it does not take this field. */
 export function ignores(target: RelayTarget, name: string): boolean {

@@ -163,10 +163,11 @@ export function translate(server: ServerEnd, client: ClientEnd): RelayProtocol {
       return { ...sent, warnings: [...warnings, ...sent.warnings], ...present({ echo }) };
     },
     readAnswer(body, context) {
-      const { metered, repairs, said } = client.protocol.readAnswer(body, context);
+      const read = client.protocol.readAnswer(body, context);
+      const { metered, repairs } = read;
       const events: ChatEvent[] = [];
       const hear = fitted(context, (event) => void events.push(event));
-      for (const event of client.decodeAnswer(said(), context)) hear(event);
+      for (const event of client.decodeAnswer(read.said(), context)) hear(event);
       if (context.remember !== undefined) {
         const listener = openThinkingListener();
         for (const event of events) listener.hear(event);

@@ -21,7 +21,7 @@ export interface UpstreamCall {
   /** JSON; absent for a call that has none. */
   readonly body?: Handover<Pieces>;
   /** Told once nothing of a large body is held any more. A small one is kept until the answer has ended. */
-  readonly onSent?: () => void;
+  readonly onSent?: (() => void) | undefined;
   readonly stream: boolean;
   readonly signal: AbortSignal;
   /** Absent: the signal alone ends the sending. */
@@ -112,7 +112,7 @@ export function keptByCall(length: number): number {
 function send(
   url: string,
   headers: Readonly<Record<string, string>>,
-  { provider, method = "POST", signal, limits, onSent = () => {}, body: handed }: UpstreamCall,
+  { provider, method = "POST", signal, limits, onSent = nothing, body: handed }: UpstreamCall,
 ): Promise<Response> {
   const body = handed?.take();
   if (provider.transport !== undefined) return provider.transport(url, { method, headers, signal, body });
@@ -125,6 +125,8 @@ function send(
     fetchOnce(url, { method, headers: sized, signal: until, body: pieces }),
   );
 }
+
+function nothing(): void {}
 
 /** Where a call goes. A provider that names another server than its own is not given the credential for it. */
 function addressOf(baseUrl: string, path: string): string {

@@ -122,8 +122,7 @@ interface Sent extends Sendable<Sent> {
 
 function candidateOf(way: World["ways"][number]): Candidate<Sent> {
   const { provider: by } = way.key;
-  const taken = { take: () => [] };
-  const sent: Sent = { by, sent: taken, length: 0, isKept: true, warnings: [], release: () => {} };
+  const sent: Sent = { by, body: { isKept: true } };
   return { way: { ...way, bounds: {}, failsAsAsked: false }, prepare: () => sent };
 }
 

@@ -9,7 +9,9 @@ export type Pieces = readonly Uint8Array[];
 
 /** How many bytes there are in all. */
 export function lengthOf(pieces: Pieces): number {
-  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return length;
 }
 
 /** The pieces as one array; the piece itself when there is only one. */

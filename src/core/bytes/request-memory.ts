@@ -41,74 +41,128 @@ export type MemoryPart = Pick<MemoryShare, "take" | "hold">;
  * owner that holds nothing finds room.
  */
 export function createRequestMemory(limit: () => number): RequestMemory {
-  let taken = 0;
-  let requests = 0;
-  const byOwner = new Map<string, Owner>();
+  return new SharedMemory(limit);
+}
+
+class SharedMemory implements RequestMemory {
+  readonly #limit: () => number;
+  readonly #byOwner = new Map<string, Owner>();
+  #taken = 0;
+  #requests = 0;
+
+  constructor(limit: () => number) {
+    this.#limit = limit;
+  }
+
+  open(owner: string): MemoryShare {
+    return new Share(this, owner);
+  }
+
+  taken(): number {
+    return this.#taken;
+  }
+
+  requests(): number {
+    return this.#requests;
+  }
+
+  owners(): number {
+    return this.#byOwner.size;
+  }
+
+  free(): number {
+    return this.#limit() - this.#taken;
+  }
+
+  /** Whether an owner, one of whose shares holds `held`, may hold as many more bytes. */
+  hasRoomFor(bytes: number, owner: Owner | undefined, held: number): boolean {
+    // A request larger than the whole budget fits while no other holds anything.
+    return this.free() - bytes >= (owner?.held ?? 0) - held || this.#taken <= held;
+  }
+
+  ownerOf(name: string): Owner | undefined {
+    return this.#byOwner.get(name);
+  }
 
   /** The owner's entry, which is in the map for as long as any of its shares holds something. */
-  const enter = (name: string): Owner => {
-    let owner = byOwner.get(name);
-    if (owner === undefined) byOwner.set(name, (owner = { held: 0 }));
+  enter(name: string): Owner {
+    this.#requests += 1;
+    let owner = this.#byOwner.get(name);
+    if (owner === undefined) this.#byOwner.set(name, (owner = { held: 0 }));
     return owner;
-  };
+  }
 
-  return {
-    taken: () => taken,
-    requests: () => requests,
-    owners: () => byOwner.size,
-    open(name) {
-      let held = 0;
-      /** How much of it. */
-      let inParts = 0;
-      /** Set while the share holds something. */
-      let owner: Owner | undefined;
-      const hasRoomFor = (bytes: number): boolean => {
-        const free = limit() - taken - bytes;
-        const byOthers = (owner ?? byOwner.get(name))?.held ?? 0;
-        // A request larger than the whole budget fits while no other holds anything.
-        return free >= byOthers - held || taken <= held;
-      };
-      const holdAll = (bytes: number): void => {
-        if (bytes === held) return;
-        if (held === 0) requests += 1;
-        owner ??= enter(name);
-        taken += bytes - held;
-        owner.held += bytes - held;
-        held = bytes;
-        if (held > 0) return;
-        requests -= 1;
-        if (owner.held === 0) byOwner.delete(name);
-        owner = undefined;
-      };
-      return {
-        hasRoomFor,
-        free: () => limit() - taken,
-        take(bytes) {
-          if (!hasRoomFor(bytes)) return false;
-          holdAll(held + bytes);
-          return true;
-        },
-        hold: (bytes) => holdAll(bytes + inParts),
-        openPart() {
-          let own = 0;
-          const hold = (bytes: number): void => {
-            const more = bytes - own;
-            own = bytes;
-            inParts += more;
-            holdAll(held + more);
-          };
-          return {
-            hold,
-            take(bytes) {
-              if (!hasRoomFor(bytes)) return false;
-              hold(own + bytes);
-              return true;
-            },
-          };
-        },
-      };
-    },
-  };
+  leave(name: string, owner: Owner): void {
+    this.#requests -= 1;
+    if (owner.held === 0) this.#byOwner.delete(name);
+  }
+
+  add(owner: Owner, more: number): void {
+    this.#taken += more;
+    owner.held += more;
+  }
+}
+
+/** A class, since one is made for each request: its functions are not. */
+class Share implements MemoryShare {
+  readonly #memory: SharedMemory;
+  readonly #name: string;
+  #held = 0;
+  /** How much of it. */
+  #inParts = 0;
+  /** Set while the share holds something. */
+  #owner: Owner | undefined;
+
+  constructor(memory: SharedMemory, name: string) {
+    this.#memory = memory;
+    this.#name = name;
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return this.#memory.hasRoomFor(bytes, this.#owner ?? this.#memory.ownerOf(this.#name), this.#held);
+  }
+
+  free(): number {
+    return this.#memory.free();
+  }
+
+  take(bytes: number): boolean {
+    if (!this.hasRoomFor(bytes)) return false;
+    this.#holdAll(this.#held + bytes);
+    return true;
+  }
+
+  hold(bytes: number): void {
+    this.#holdAll(bytes + this.#inParts);
+  }
+
+  openPart(): MemoryPart {
+    let own = 0;
+    const hold = (bytes: number): void => {
+      const more = bytes - own;
+      own = bytes;
+      this.#inParts += more;
+      this.#holdAll(this.#held + more);
+    };
+    return {
+      hold,
+      take: (bytes) => {
+        if (!this.hasRoomFor(bytes)) return false;
+        hold(own + bytes);
+        return true;
+      },
+    };
+  }
+
+  #holdAll(bytes: number): void {
+    if (bytes === this.#held) return;
+    const owner = (this.#owner ??= this.#memory.enter(this.#name));
+    this.#memory.add(owner, bytes - this.#held);
+    this.#held = bytes;
+    if (bytes > 0) return;
+    this.#memory.leave(this.#name, owner);
+    this.#owner = undefined;
+  }
 }
 
 /** One that holds something. */

@@ -25,16 +25,22 @@ const LONG_MS = 5_000;
 const lists = new Map<number, TimerList>();
 
 function addToList(delayMs: number, run: () => void): Timer {
-  let list = lists.get(delayMs);
-  if (list === undefined) {
-    list = createTimerList(delayMs, {
-      now: () => performance.now(),
-      start: (ms, fire) => setTimeout(fire, ms),
-      onIdle: () => void lists.delete(delayMs),
-    });
-    lists.set(delayMs, list);
-  }
-  return list.add(run);
+  return (lists.get(delayMs) ?? newList(delayMs)).add(run);
+}
+
+function newList(delayMs: number): TimerList {
+  const list = createTimerList(delayMs, {
+    now: () => performance.now(),
+    start: (ms, fire) => setTimeout(fire, ms),
+    onIdle: () => void lists.delete(delayMs),
+  });
+  lists.set(delayMs, list);
+  return list;
+}
+
+function shortTimer(delayMs: number, run: () => void): Timer {
+  const handle = setTimeout(run, delayMs);
+  return { cancel: () => clearTimeout(handle) };
 }
 
 /** The clock of the machine. */
@@ -42,9 +48,7 @@ export const systemClock: Clock = {
   nowMs: () => Date.now(),
   steadyMs: () => Math.floor(timeOrigin + performance.now()),
   setTimer(delayMs, run) {
-    if (delayMs >= LONG_MS && delayMs % 1_000 === 0) return addToList(delayMs, run);
-    const handle = setTimeout(run, delayMs);
-    return { cancel: () => clearTimeout(handle) };
+    return delayMs >= LONG_MS && delayMs % 1_000 === 0 ? addToList(delayMs, run) : shortTimer(delayMs, run);
   },
 };
 

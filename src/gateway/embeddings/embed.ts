@@ -19,7 +19,7 @@ import { clientHeaders } from "../language/candidates.ts";
 import { openPaidCall, type PaidCall } from "../language/paid-call.ts";
 import type { PreparedCall } from "../language/prepared-call.ts";
 import { plainAnswer } from "../language/plain-answer.ts";
-import { prepareBody } from "../language/prepared-body.ts";
+import { PreparedBody } from "../language/prepared-body.ts";
 import { endWith } from "../language/relay.ts";
 import type { RelayServices } from "../language/relay-input.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
@@ -147,12 +147,12 @@ async function openCall(
     const heldAtMs = services.clock.nowMs();
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
     const prepared = (at: EmbeddingAdmission, body: UpstreamBody): PreparedCall<EmbeddingFormat> => ({
-      ...prepareBody(body, memory),
+      body: new PreparedBody(body, memory),
       terms: { admission: at, outputTokens: undefined },
       reading: {},
     });
     const first = prepared(admission, written);
-    memory.hold(first.length);
+    memory.hold(first.body.length);
     const candidates = ways.map((way, i) => ({
       way,
       prepare() {

@@ -11,7 +11,7 @@ interface Sent extends Sendable<Sent> {
   readonly name: string;
 }
 
-const KEPT = { sent: { take: () => [] }, length: 0, isKept: true, warnings: [], release: () => {} };
+const KEPT = { body: { isKept: true } };
 const SIGNED = new Set(["signed"]);
 
 /** Routes of one model, `provider/credential` each, and what requests of them become. */

@@ -38,7 +38,8 @@ export interface Candidate<Prepared> {
 }
 
 /** A request as it is sent. */
-export interface Sendable<Prepared> extends PreparedBody {
+export interface Sendable<Prepared> {
+  readonly body: Pick<PreparedBody, "isKept">;
   /** The same without what earlier answers were signed with; `undefined` where nothing in it is, or it is not kept. */
   unsigned?(): Prepared | undefined;
 }
@@ -208,7 +209,7 @@ class OpenAttempts<Prepared extends Sendable<Prepared>> implements Attempts<Prep
     { candidate, prepared }: Chosen<Prepared>,
     { where, waitMs: backoffMs }: Retry,
   ): Promise<Prepared | undefined> {
-    if (where !== "anywhere" || backoffMs === undefined || !prepared.isKept) return undefined;
+    if (where !== "anywhere" || backoffMs === undefined || !prepared.body.isKept) return undefined;
     const waitMs = Math.max(backoffMs, this.#routing.health.look(candidate.way.key).waitMs);
     if (waitMs > MOST_WAIT_MS || this.#clock.steadyMs() + waitMs >= this.#until.lateMs) return undefined;
     await wait(this.#clock, waitMs, this.#until.signal);

@@ -12,7 +12,7 @@ import { recalledFor, rememberingFor } from "./dropped-thinking.ts";
 import { type Leg, type Room, roomIn } from "./legs.ts";
 import type { CallWays } from "./paid-call.ts";
 import type { PreparedCall } from "./prepared-call.ts";
-import { prepareBody } from "./prepared-body.ts";
+import { PreparedBody } from "./prepared-body.ts";
 import type { RelayInput, RelayServices } from "./relay-input.ts";
 
 /** A request that credit is held for, and what it can be sent as. */
@@ -43,15 +43,20 @@ export async function openCandidates(held: HeldRequest): Promise<CallWays<RelayP
   const bound = outputBound(room, leg.admission);
   const taken = hasOne ? request.take(bound) : request.copy(bound);
   const first = prepared(held, leg, leg.admission, room, taken instanceof Promise ? await taken : taken);
-  if (hasOne) input.memory.hold(first.length);
+  const keyAt = ({ admission }: Leg): number | undefined =>
+    routingOf(admission.model).sticky ? stickyKey : undefined;
+  if (hasOne && firstWay !== undefined) {
+    input.memory.hold(first.body.length);
+    return { first, candidates: [{ way: firstWay, stickyKey: keyAt(leg), prepare: () => first }] };
+  }
   let isSpent = false;
   /** The way is taken: of a body that is sent but once nothing else is needed. */
   const taking = (call: LanguageCall | undefined): LanguageCall | undefined => {
-    if (hasOne || call === undefined || call.isKept) return call;
+    if (call === undefined || call.body.isKept) return call;
     isSpent = true;
     request.release();
-    if (call !== first) first.release();
-    input.memory.hold(call.length);
+    if (call !== first) first.body.release();
+    input.memory.hold(call.body.length);
     return call;
   };
   const prepareOther = async (leg: Leg, way: Destination): Promise<LanguageCall | undefined> =>
@@ -59,7 +64,7 @@ export async function openCandidates(held: HeldRequest): Promise<CallWays<RelayP
   const candidates = legs.flatMap((each) =>
     each.ways.map((way): Candidate<LanguageCall> => ({
       way,
-      stickyKey: routingOf(each.admission.model).sticky ? stickyKey : undefined,
+      stickyKey: keyAt(each),
       prepare: () => (way === firstWay ? taking(first) : prepareOther(each, way)),
     })),
   );
@@ -112,7 +117,7 @@ function prepared(
   leg: Leg,
   admission: Admission,
   { outputTokens }: Room,
-  { body, ...told }: UpstreamBody,
+  written: UpstreamBody,
 ): LanguageCall {
   const { services, input, keep } = held;
   const [first] = held.legs;
@@ -121,20 +126,18 @@ function prepared(
       ? []
       : [`model: ${first.admission.model.id} could not serve, and ${admission.model.id} serves`];
   const remember = rememberingFor(services, input, admission);
-  const answer = {
-    terms: { admission, outputTokens },
-    reading: present({ remember, keep, isFallback: leg.isFallback }),
-  };
-  const headers = clientHeaders(told, admission.provider, input.wire);
-  const sent = { ...told, ...headers, warnings: [...leg.warnings, ...served, ...told.warnings] };
-  const { isKept, ...own } = prepareBody({ ...sent, body }, input.memory);
+  const terms = { admission, outputTokens };
+  const reading = present({ remember, keep, isFallback: leg.isFallback });
+  const headers = clientHeaders(written, admission.provider, input.wire);
+  const warnings = [...leg.warnings, ...served, ...written.warnings];
+  const body = new PreparedBody({ ...written, ...headers, warnings }, input.memory);
   return {
-    ...own,
-    ...answer,
-    isKept,
+    body,
+    terms,
+    reading,
     unsigned() {
-      const bare = isKept ? withoutSignatures({ ...sent, body: own.sent.take() }, admission) : undefined;
-      return bare && { ...prepareBody(bare, input.memory), ...answer };
+      const bare = body.isKept ? withoutSignatures(body.written(), admission) : undefined;
+      return bare && { body: new PreparedBody(bare, input.memory), terms, reading };
     },
   };
 }

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { createFakeClock } from "../../../test/gateway/fake-clock.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Admission } from "./admit.ts";
-import { orGiveBack } from "./give-back.ts";
+import { giveBack } from "./give-back.ts";
 import type { CallParts } from "./paid-call.ts";
 
 /** A held request, and what the ledger was told of its hold in the order in which it was told. */
@@ -18,23 +18,13 @@ function held() {
   };
   const parts = { services: { ledger, clock }, hold, heldAtMs: clock.nowMs() } as unknown as CallParts;
   const admission = { provider: { id: "openai" }, admittedAtMs: clock.nowMs() } as unknown as Admission;
-  return { told, hold, nowMs: clock.nowMs(), open: orGiveBack.bind(undefined, parts, admission) };
+  return { told, hold, nowMs: clock.nowMs(), back: giveBack.bind(undefined, parts, admission) };
 }
 
-test("a request that cannot be sent after all has its hold given back before it is told why", async () => {
-  const { told, hold, nowMs, open } = held();
-  const why = new GatewayError("overloaded_error", "The store is away.");
-  expect(await open(() => Promise.reject(why)).catch((error: unknown) => [error, told.length])).toEqual([
-    why,
-    1,
-  ]);
+test("a request that cannot be sent after all has its hold given back, and the ledger knows why", async () => {
+  const { told, hold, nowMs, back } = held();
+  await back(new GatewayError("overloaded_error", "The store is away."));
   const timeline = { provider: "openai", admittedAtMs: nowMs, heldAtMs: nowMs, firstByteAtMs: null };
   const ending = { outcome: "overloaded_error", timeline: { ...timeline, endedAtMs: nowMs, attempts: [] } };
   expect(told).toEqual([[hold, ending]]);
-});
-
-test("one that can be sent keeps its hold", async () => {
-  const { told, open } = held();
-  expect(await open(() => Promise.resolve("call"))).toBe("call");
-  expect(told).toEqual([]);
 });

@@ -25,7 +25,10 @@ export interface Quote {
  * up to the most that one of them can use. Which of it is output is another part for each.
  */
 export function dearestQuote(legs: readonly [Leg, ...Leg[]]): Quote {
-  if (legs.length === 1) return legs[0].admission;
+  return legs.length === 1 ? legs[0].admission : quoteForAll(legs);
+}
+
+function quoteForAll(legs: readonly Leg[]): Quote {
   const most = (of: (quote: Quote) => bigint): bigint =>
     legs.map(({ admission }) => of(admission)).reduce((a, b) => (a > b ? a : b));
   const amount = most((each) => withOutput(each, each.elastic?.floorTokens));

@@ -149,7 +149,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     this.#tries = openAttempts(services, ways, parts.record);
     this.#terms = first.terms;
     this.#prepared = first;
-    this.warnings = first.warnings;
+    this.warnings = first.body.warnings;
     this.context = contextOf(parts, first);
     services.live.add(this);
   }
@@ -210,7 +210,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   async #sendOnce(prepared: PreparedCall<Format>, stream: boolean): Promise<UpstreamAnswer> {
     const { services, hold, record, memory } = this.#parts;
     if (prepared !== this.#prepared) this.#turnTo(prepared);
-    const { terms, headers = NO_HEADERS, sent, isKept } = prepared;
+    const { terms, body } = prepared;
     const { provider, spoken, upstreamId } = terms.admission;
     const { clock, timeouts } = services;
     const { connectMs, writeMs } = timeouts;
@@ -226,9 +226,9 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     const answer = await callUpstream(hold, {
       provider: spoken,
       path: this.protocol.upstreamPath(upstreamId, stream),
-      headers,
-      body: sent,
-      ...(isKept ? {} : { onSent: () => memory.hold(0) }),
+      headers: body.headers,
+      body,
+      onSent: body.isKept ? undefined : () => memory.hold(0),
       stream,
       signal,
       limits: { clock, connectMs, writeMs },
@@ -246,7 +246,7 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
     const { admission } = prepared.terms;
     this.#terms = prepared.terms;
     this.#prepared = prepared;
-    this.warnings = prepared.warnings;
+    this.warnings = prepared.body.warnings;
     this.context = contextOf(this.#parts, prepared);
     this.#parts.record.note({ model: admission.model.id, provider: admission.provider.id });
   }
@@ -257,13 +257,13 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
 
   sawAnswer(): void {
     this.#tries.answered(this.#answered?.stream === false);
-    this.#parts.memory.hold(keptByCall(this.#prepared?.length ?? 0));
+    this.#parts.memory.hold(keptByCall(this.#prepared?.body.length ?? 0));
     this.#letGo();
   }
 
   /** Nothing is sent again. */
   #letGo(): void {
-    this.#prepared?.release();
+    this.#prepared?.body.release();
     this.#prepared = undefined;
     this.#release?.();
     this.#release = undefined;
@@ -368,13 +368,12 @@ class OpenCall<Format extends CalledFormat> implements PaidCall<Format> {
   }
 }
 
-const NO_HEADERS: Readonly<Record<string, string>> = {};
 const NO_PADDING: readonly string[] = [];
 
 /** What an answer by this way is read against. */
 function contextOf<Format extends CalledFormat>(
   { services, record, carrier }: CallParts,
-  { terms: { admission }, echo, reading }: PreparedCall<Format>,
+  { terms: { admission }, body: { echo }, reading }: PreparedCall<Format>,
 ): AnswerContext {
   return {
     ...reading,

@@ -53,11 +53,17 @@ export async function plainAnswer(
 }
 
 /** Reads an answer, or that of another attempt where the operator allows one after an answer that is none. */
-async function readUntilGood(call: PaidCall<PlainFormat>, parts: PlainParts): Promise<PlainRead> {
+async function readUntilGood(
+  call: PaidCall<PlainFormat>,
+  { memory, record }: PlainParts,
+): Promise<PlainRead> {
   let upstream = await call.send(false);
   for (;;) {
     try {
-      return await readAnswer(upstream, call, parts);
+      call.sawByte();
+      const bytes = await readAll(upstream, memory);
+      record.goesOn();
+      return call.protocol.readAnswer(bytes, call.context);
     } catch (error) {
       const next = await call.sendAgain(error as Error, false);
       if (next === undefined) throw error;
@@ -66,17 +72,10 @@ async function readUntilGood(call: PaidCall<PlainFormat>, parts: PlainParts): Pr
   }
 }
 
-async function readAnswer(
-  upstream: UpstreamAnswer,
-  call: PaidCall<PlainFormat>,
-  { memory, record }: PlainParts,
-): Promise<PlainRead> {
-  call.sawByte();
+function readAll(upstream: UpstreamAnswer, memory: MemoryShare): Promise<Uint8Array> {
   let read = 0;
-  const bytes = await upstream.readAll(MAX_ANSWER_BYTES, (more) => {
+  return upstream.readAll(MAX_ANSWER_BYTES, (more) => {
     read += more;
     memory.hold(read * JSON_FACTOR);
   });
-  record.goesOn();
-  return call.protocol.readAnswer(bytes, call.context);
 }

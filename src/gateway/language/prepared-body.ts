@@ -10,30 +10,47 @@ const MOST_KEPT_BYTES = 4 * 1024 * 1024;
 /** What is kept until an answer begins leaves room for so many of its size, or is let go of. */
 const LEAST_ROOM = 16;
 
-/** A request that is written for one way. */
-export interface PreparedBody extends Omit<UpstreamBody, "body"> {
-  readonly sent: Handover<Pieces>;
+/** A request that is written for one way: it can be sent once, or more often where it is small or `memory` has much room. */
+export class PreparedBody implements Handover<Pieces> {
+  readonly headers: Exclude<UpstreamBody["headers"], undefined>;
+  readonly warnings: UpstreamBody["warnings"];
+  readonly echo: UpstreamBody["echo"];
   readonly length: number;
   /** The same can be sent again, until it is released. */
   readonly isKept: boolean;
+  #held: Pieces | undefined;
+
+  constructor(
+    { body, headers = NO_HEADERS, warnings, echo }: UpstreamBody,
+    memory: Pick<MemoryShare, "free">,
+  ) {
+    const length = lengthOf(body);
+    const isSmall = keptByCall(length) > 0;
+    this.headers = headers;
+    this.warnings = warnings;
+    this.echo = echo;
+    this.length = length;
+    this.isKept = isSmall || (length <= MOST_KEPT_BYTES && memory.free() >= LEAST_ROOM * length);
+    this.#held = body;
+  }
+
+  take(): Pieces {
+    if (this.#held === undefined) throw new Error("The body was sent before, and is not kept.");
+    const pieces = this.#held;
+    if (!this.isKept) this.#held = undefined;
+    return pieces;
+  }
+
+  /** The body as it was given. Throws as `take` does. */
+  written(): UpstreamBody {
+    const { headers, warnings, echo } = this;
+    return { body: this.take(), headers, warnings, ...(echo !== undefined && { echo }) };
+  }
+
   /** Lets go of it. */
-  release(): void;
+  release(): void {
+    this.#held = undefined;
+  }
 }
 
-/** The body as it can be sent: once, or more often where it is small or `memory` has much room. */
-export function prepareBody(
-  { body, ...rest }: UpstreamBody,
-  memory: Pick<MemoryShare, "free">,
-): PreparedBody {
-  const length = lengthOf(body);
-  const isSmall = keptByCall(length) > 0;
-  const isKept = isSmall || (length <= MOST_KEPT_BYTES && memory.free() >= LEAST_ROOM * length);
-  let held: Pieces | undefined = body;
-  const take = (): Pieces => {
-    if (held === undefined) throw new Error("The body was sent before, and is not kept.");
-    const pieces = held;
-    if (!isKept) held = undefined;
-    return pieces;
-  };
-  return { ...rest, sent: { take }, length, isKept, release: () => void (held = undefined) };
-}
+const NO_HEADERS: Readonly<Record<string, string>> = {};

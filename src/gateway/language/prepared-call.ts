@@ -3,6 +3,7 @@ import type { Dialect } from "../../providers/provider.ts";
 import type { UpstreamCall } from "../../providers/upstream.ts";
 import type { Admission } from "./admit.ts";
 import type { Sendable } from "./attempts.ts";
+import type { PreparedBody } from "./prepared-body.ts";
 
 /** What a call needs of the form in which its provider is asked. */
 export type CalledFormat = Pick<RelayProtocol, "upstreamPath" | "readRefusal">;
@@ -27,6 +28,7 @@ export interface CallTerms<Format extends CalledFormat> {
 
 /** A request as one way is sent it. */
 export interface PreparedCall<Format extends CalledFormat> extends Sendable<PreparedCall<Format>> {
+  readonly body: PreparedBody;
   readonly terms: CallTerms<Format>;
   /** What its answer is read against, beside its terms: who hears of it among others. */
   readonly reading: Pick<AnswerContext, "isFallback" | "keep" | "remember">;

@@ -10,7 +10,7 @@ import { checkWays } from "./attempts.ts";
 import { openCandidates } from "./candidates.ts";
 import { type AnswerKeeping, keepingFor } from "./kept-state.ts";
 import { dearestQuote } from "./legs.ts";
-import { orGiveBack } from "./give-back.ts";
+import { giveBack } from "./give-back.ts";
 import { ClientGone } from "./client-gone.ts";
 import { openPaidCall, type PaidCall } from "./paid-call.ts";
 import { plainAnswer } from "./plain-answer.ts";
@@ -89,23 +89,18 @@ async function openCall(
     const heldAtMs = services.clock.nowMs();
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
     const parts = { services, hold, heldAtMs, record, carrier, pass: limited?.pass, memory };
-    const [{ admission }] = legs;
-    return await orGiveBack(parts, admission, async () => {
+    try {
       const keeping =
         request.state?.keeps === true ? await keepingFor(services.kept, caller, request) : undefined;
-      const ways = await openCandidates({
-        services,
-        input,
-        request,
-        legs,
-        hold,
-        stickyKey,
-        keep: keeping?.hear,
-      });
+      const keep = keeping?.hear;
+      const ways = await openCandidates({ services, input, request, legs, hold, stickyKey, keep });
       const call = openPaidCall(parts, ways);
       endWith(signal, call);
       return { call, keeping };
-    });
+    } catch (error) {
+      await giveBack(parts, legs[0].admission, error);
+      throw error;
+    }
   } catch (error) {
     request.release();
     // No call was made: nothing of the limit on tokens is used.

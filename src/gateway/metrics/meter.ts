@@ -231,7 +231,10 @@ class Endpoint {
   /** The requests of labels that are all known. */
   requests(model: string, provider: string, outcome: string): Counter {
     const outcomes = entry(entry(this.#ways, model, newMap), provider, newMap);
-    return entry(outcomes, outcome, () => this.#families.requests(this.#path, model, provider, outcome));
+    return (
+      outcomes.get(outcome) ??
+      put(outcomes, outcome, this.#families.requests(this.#path, model, provider, outcome))
+    );
   }
 }
 
@@ -272,7 +275,8 @@ class RequestMeter implements Meter {
   ended(request: CountedRequest): void {
     const { durationMs, ownMs, firstContentMs } = request;
     const endpoint = this.#endpoints.get(request.endpoint ?? "") ?? this.#others;
-    const [model, provider] = [this.#model(request.model), this.#provider(request.provider)];
+    const model = this.#model(request.model);
+    const provider = this.#provider(request.provider);
     const outcome = OUTCOMES.has(request.outcome) ? request.outcome : OTHER;
     this.#underWay -= 1;
     endpoint.requests(model, provider, outcome).add(1);
@@ -305,12 +309,12 @@ class RequestMeter implements Meter {
   #attempt(provider: string, status: number | null): Counter {
     const result = resultOf(status);
     const results = entry(this.#attempts, provider, newMap);
-    return entry(results, result, () => this.#families.attempts(provider, result));
+    return results.get(result) ?? put(results, result, this.#families.attempts(provider, result));
   }
 
   #way(model: string, provider: string): Way {
     const ways = entry(this.#ways, model, newMap);
-    return entry(ways, provider, () => new Way(this.#families, [model, provider]));
+    return ways.get(provider) ?? put(ways, provider, new Way(this.#families, [model, provider]));
   }
 
   #model(id: string | undefined): string {
@@ -339,7 +343,10 @@ function newMap(): Map<string, never> {
 
 /** What the map has under that name, made where it is not there. */
 function entry<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
-  let value = map.get(name);
-  if (value === undefined) map.set(name, (value = make()));
+  return map.get(name) ?? put(map, name, make());
+}
+
+function put<Value>(map: Map<string, Value>, name: string, value: Value): Value {
+  map.set(name, value);
   return value;
 }

@@ -41,7 +41,8 @@ export function readDemand(
   return found.demand(length, {
     choices: body.n ?? 1,
     webSearches: 0,
-    longCache: [body.messages, body.tools].some((marked) => asksForLongCache(marked, MARKED, keptMarks)),
+    longCache:
+      asksForLongCache(body.messages, MARKED, keptMarks) || asksForLongCache(body.tools, MARKED, keptMarks),
     ...present({
       maxOutputTokens: body.max_completion_tokens ?? body.max_tokens,
       // Absent means text, which is what goes up; a provider that does not heed it may answer with all that it can.
@@ -50,16 +51,17 @@ export function readDemand(
   });
 }
 
+const TEXT_FIELDS = ["reasoning_content", "reasoning", "refusal", "name", "function_call"] as const;
+
 function measureMessage(message: ChatMessage, found: Found): void {
   const { content } = message;
   if (typeof content === "string") found.text(content);
-  else for (const part of content ?? []) measurePart(part, found);
+  else if (content) for (const part of content) measurePart(part, found);
   // Calls are read by the model as JSON, whatever their kind.
   found.text(message.tool_calls);
-  for (const detail of message.reasoning_details ?? []) found.text(detail.thinking);
-  for (const field of ["reasoning_content", "reasoning", "refusal", "name", "function_call"] as const)
-    found.text((message as Readonly<Record<string, unknown>>)[field]);
-  for (const image of message.images ?? []) addImage(image.image_url, found);
+  if (message.reasoning_details) for (const detail of message.reasoning_details) found.text(detail.thinking);
+  for (const field of TEXT_FIELDS) found.text((message as Readonly<Record<string, unknown>>)[field]);
+  if (message.images) for (const image of message.images) addImage(image.image_url, found);
   // OpenAI has earlier answers that were spoken come back by their id.
   if ("audio" in message && message.audio !== null) found.stored();
 }

@@ -1,5 +1,5 @@
 import { PART_TYPES, type PartType } from "../../catalog/parameter-tables/chat-completions.ts";
-import { type JsonObject, present } from "../../core/json/json-value.ts";
+import type { JsonObject } from "../../core/json/json-value.ts";
 import { createSeenLists, type SeenLists } from "../../core/json/kept.ts";
 import { compileSchema } from "../../core/schema.ts";
 import { readAskedJson } from "../asked-models.ts";
@@ -32,7 +32,7 @@ export interface ChatRequest extends RelayRequest {
 }
 
 /** Levels that are read: of `messages` message, content, part, and what the part holds; of `tools` a tool and its function. */
-const READ_LEVELS = { messages: 4, stream_options: 0, tools: 2 };
+const READ_LEVELS = Object.entries({ messages: 4, stream_options: 0, tools: 2 });
 
 const REQUIRED: ReadonlySet<string> = new Set(ChatRequestSchema.required);
 
@@ -44,7 +44,8 @@ const good = { messages: createSeenLists(), tools: createSeenLists() };
 /** Parses and checks the body once. Throws a `GatewayError` that names the field at fault. */
 export function readRequest(wire: WireRequest): ChatRequest {
   const { json, models } = readAskedJson(wire);
-  const request = { ...checkedRequest(json, wire.carrier), ...present({ models }) };
+  const checked = checkedRequest(json, wire.carrier);
+  const request = models === undefined ? checked : { ...checked, models };
   if (request.stream && request.body.modalities?.includes("image") === true)
     throw wrong("stream", "must be false when modalities asks for an image: image output is not streamed");
   return request;
@@ -56,7 +57,7 @@ export function readWritten(value: JsonObject): ChatRequest {
 }
 
 function checkedRequest(json: RequestJson, carrier: CarrierKey | undefined): ChatRequest {
-  for (const [name, levels] of Object.entries(READ_LEVELS)) refuseTwiceWithin(json, name, levels);
+  if (json.repeatsKey) for (const [name, levels] of READ_LEVELS) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
   const known = { messages: good.messages.count(value.messages), tools: good.tools.count(value.tools) };
   if (!checker.accepts(value, known)) throw schemaRefusal(checker.faultOf(value), value, CHAT_FIELDS.meant);
@@ -90,10 +91,11 @@ function checkMessage(message: ChatMessage, path: string): void {
     throw wrong(`${path}.content`, "must be a string or an array of parts");
   if (role === "tool" && typeof message.tool_call_id !== "string")
     throw wrong(`${path}.tool_call_id`, "is required on a tool message");
-  if (Array.isArray(content)) content.forEach((part, i) => checkPart(part, `${path}.content[${i}]`));
-  images?.forEach((image, i) =>
-    checkMediaUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`),
-  );
+  if (Array.isArray(content))
+    for (const [i, part] of content.entries()) checkPart(part, `${path}.content[${i}]`);
+  if (images)
+    for (const [i, image] of images.entries())
+      checkMediaUrl(image.image_url.url, "image", `${path}.images[${i}].image_url.url`);
 }
 
 function isPartType(type: string): type is PartType {

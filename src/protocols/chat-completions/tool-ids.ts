@@ -1,6 +1,6 @@
 import { createSeenLists } from "../../core/json/kept.ts";
 import type { ChatDialect } from "../chat-dialect.ts";
-import type { ChatRequestBody } from "./schema.ts";
+import type { ChatMessage, ChatRequestBody } from "./schema.ts";
 
 const FITS: Readonly<Record<"forty" | "nine", (id: string) => boolean>> = {
   // OpenAI: "string too long. Expected a string with maximum length 40".
@@ -42,8 +42,9 @@ const fitting = { forty: createSeenLists(), nine: createSeenLists() };
 
 function idsIn(messages: ChatRequestBody["messages"], from: number): readonly string[] {
   const ids: string[] = [];
-  for (const { tool_calls: calls, tool_call_id: answered } of messages.slice(from)) {
-    for (const { id } of calls ?? []) if (typeof id === "string") ids.push(id);
+  for (let i = from; i < messages.length; i += 1) {
+    const { tool_calls: calls, tool_call_id: answered } = messages[i] as ChatMessage;
+    calls?.forEach(({ id }) => typeof id === "string" && ids.push(id));
     if (typeof answered === "string") ids.push(answered);
   }
   return ids;

@@ -1,5 +1,6 @@
 import { CHAT } from "../../catalog/parameter-tables/chat-completions.ts";
 import { fieldOf } from "../../catalog/parameter-tables/field.ts";
+import type { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json/json-value.ts";
 import { createSeenLists } from "../../core/json/kept.ts";
 import { openChanges } from "../changes.ts";
@@ -30,7 +31,8 @@ export function upstreamBody(request: ChatRequest, target: RelayTarget, names?: 
   const { chat = OPEN_CHAT, unknownFields } = target;
   const changes = openChanges(targetSentences(target.model.id, names));
   /** The fields of the body that are not dealt with yet. */
-  const rest = new Map(Object.entries(request.json.value));
+  const rest = new Map<string, unknown>();
+  for (const name in request.json.value) rest.set(name, request.json.value[name]);
   const way: Way = { request, target, chat, changes, called: (name) => calledBy(names, name) };
   changes.set(["model"], target.upstreamId);
   const thinks = askToThink(way, rest);
@@ -76,7 +78,7 @@ function askToThink({ request, target, chat, changes }: Way, rest: Map<string, u
   if (!isSilenced && !THINKING_FIELDS.some((name) => rest.has(name)))
     return facts?.streamedOnly !== true || request.stream;
   const { effort: _effort, ...withoutEffort } = chat.thinking;
-  const wish = readWish(request.body, changes.warn);
+  const wish = readWish(request.body, (loss) => changes.warn(loss));
   const words = ignores(target, "reasoning_effort") ? withoutEffort : chat.thinking;
   const warnings: string[] = [];
   const fields = sayThinking(wish, words, facts, (sentence) => warnings.push(sentence));
@@ -187,19 +189,24 @@ function checkStops({ request: { body }, target, chat, changes, called }: Way): 
 
 /** Servers of this format tell one count of cache writes: a mark that makes them dearer has no price. */
 function checkCacheMarks({ messages, tools }: ChatRequestBody): void {
-  const check = ({ cache_control: mark }: Open<object>, pathOf: () => string): void => {
-    const ttl = isJsonObject(mark) ? mark.ttl : undefined;
-    if (ttl === undefined || ttl === null || ttl === "5m") return;
-    throw wrong(`${pathOf()}.cache_control.ttl`, 'changes the price, and only "5m" has a price here');
-  };
   for (let i = fiveMinutes.count(messages); i < messages.length; i += 1) {
     const message = messages[i] as (typeof messages)[number];
-    check(message, () => `messages[${i}]`);
-    if (Array.isArray(message.content))
-      message.content.forEach((part, j) => check(part, () => `messages[${i}].content[${j}]`));
+    if (hasDearMark(message)) throw dearMark(`messages[${i}]`);
+    const at = Array.isArray(message.content) ? message.content.findIndex(hasDearMark) : -1;
+    if (at !== -1) throw dearMark(`messages[${i}].content[${at}]`);
   }
   fiveMinutes.add(messages);
-  tools?.forEach((tool, i) => check(tool, () => `tools[${i}]`));
+  const at = tools?.findIndex(hasDearMark) ?? -1;
+  if (at !== -1) throw dearMark(`tools[${at}]`);
+}
+
+function hasDearMark({ cache_control: mark }: Open<object>): boolean {
+  const ttl = isJsonObject(mark) ? mark.ttl : undefined;
+  return ttl !== undefined && ttl !== null && ttl !== "5m";
+}
+
+function dearMark(path: string): GatewayError {
+  return wrong(`${path}.cache_control.ttl`, 'changes the price, and only "5m" has a price here');
 }
 
 /** Messages without a mark that has no price. */

@@ -50,16 +50,18 @@ export function changeMessages(way: Way, thinks: boolean): void {
   const { messages } = request.body;
   // Google's alone sign calls.
   const keepsCallSignatures = chat.foreignDetails || model.id.startsWith("google/");
-  const asTheyAre = unchangedMessages(chat, [keepsSignatures, reasoningAlways, keepsCallSignatures]);
+  const asTheyAre = unchangedMessages(
+    chat,
+    Number(keepsSignatures) + 2 * Number(reasoningAlways) + 4 * Number(keepsCallSignatures),
+  );
   const before = changes.count;
   // New ids are those of all messages.
   for (let i = ids.size === 0 ? asTheyAre.count(messages) : 0; i < messages.length; i += 1) {
     const message = messages[i] as ChatMessage;
-    const at = ["messages", i];
-    changeMembers(message, at, rules);
-    changeIds(message, at, rules);
-    if (!keepsSignatures) cutSignatures(message, at, rules);
-    if (!keepsCallSignatures) cutCallSignatures(message, at, rules);
+    changeMembers(message, i, rules);
+    if (ids.size > 0) changeIds(message, i, rules);
+    if (!keepsSignatures) cutSignatures(message, i, rules);
+    if (!keepsCallSignatures) cutCallSignatures(message, i, rules);
   }
   if (ids.size === 0 && changes.count === before) asTheyAre.add(messages);
   for (const name of rules.left)
@@ -69,9 +71,13 @@ export function changeMessages(way: Way, thinks: boolean): void {
 /** Messages that went up as they were, by all that they are rewritten by. */
 const unchanged = new WeakMap<ChatDialect, SeenLists[]>();
 
-function unchangedMessages(chat: ChatDialect, rules: readonly boolean[]): SeenLists {
-  const ways = unchanged.getOrInsertComputed(chat, () => Array.from({ length: 8 }, createSeenLists));
-  return ways[rules.reduce((way, rule) => 2 * way + Number(rule), 0)] as SeenLists;
+function unchangedMessages(chat: ChatDialect, rules: number): SeenLists {
+  const ways = unchanged.getOrInsertComputed(chat, eightLists);
+  return ways[rules] as SeenLists;
+}
+
+function eightLists(): SeenLists[] {
+  return Array.from({ length: 8 }, createSeenLists);
 }
 
 function usesTools({ body }: ChatRequest): boolean {
@@ -95,22 +101,22 @@ function isReasoning(name: string): name is ReasoningField {
   return (REASONING_FIELDS as readonly string[]).includes(name);
 }
 
-function changeMembers(message: ChatMessage, at: Path, rules: MessageRules): void {
+function changeMembers(message: ChatMessage, i: number, rules: MessageRules): void {
   const { chat, changes, left } = rules;
   const renamed = takesUnderOtherName(message, chat);
   // Every message of a session passes here: `for in` makes no list of its members.
   for (const name in message) {
     if (chat.messageFields === undefined && ALWAYS_KEPT.has(name)) continue;
-    if (renamed && name === "reasoning") changes.rename([...at, name], "reasoning_content");
+    if (renamed && name === "reasoning") changes.rename(["messages", i, name], "reasoning_content");
     else if (!keeps(message, name, chat) || (renamed && name === "reasoning_content")) {
-      changes.remove([...at, name]);
+      changes.remove(["messages", i, name]);
       if (left.size < MOST_WARNINGS && isMissed(message, name, chat)) left.add(printable(name));
     }
   }
-  if (message.role === "developer" && !chat.developerRole) changes.set([...at, "role"], "system");
-  if (message.content === null && !chat.nullContent) changes.set([...at, "content"], "");
+  if (message.role === "developer" && !chat.developerRole) changes.set(["messages", i, "role"], "system");
+  if (message.content === null && !chat.nullContent) changes.set(["messages", i, "content"], "");
   if (!rules.reasoningAlways || message.role !== "assistant" || renamed) return;
-  if (typeof message.reasoning_content !== "string") changes.set([...at, "reasoning_content"], "");
+  if (typeof message.reasoning_content !== "string") changes.set(["messages", i, "reasoning_content"], "");
 }
 
 /**
@@ -135,39 +141,40 @@ function takesUnderOtherName(message: ChatMessage, { reasoningBack }: ChatDialec
   );
 }
 
-function changeIds(message: ChatMessage, at: Path, { chat, ids, changes }: MessageRules): void {
-  if (ids.size === 0) return;
+function changeIds(message: ChatMessage, i: number, { chat, ids, changes }: MessageRules): void {
   const change = (id: string | null | undefined, path: Path): void => {
     const changed = ids.get(id ?? "");
     if (changed !== undefined) changes.set(path, changed);
   };
-  change(message.tool_call_id, [...at, "tool_call_id"]);
+  change(message.tool_call_id, ["messages", i, "tool_call_id"]);
   if (keeps(message, "tool_calls", chat))
-    message.tool_calls?.forEach(({ id }, i) => change(id, [...at, "tool_calls", i, "id"]));
+    message.tool_calls?.forEach(({ id }, j) => change(id, ["messages", i, "tool_calls", j, "id"]));
 }
 
 /** Writes the headers of data URLs anew without signatures; the images' bytes stay. */
-function cutSignatures(message: ChatMessage, at: Path, { chat, changes }: MessageRules): void {
-  for (const name of ["content", "images"] as const) {
+function cutSignatures(message: ChatMessage, i: number, { chat, changes }: MessageRules): void {
+  for (const name of MEDIA_LISTS) {
     const parts = message[name];
     if (!Array.isArray(parts) || !keeps(message, name, chat)) continue;
-    parts.forEach(({ image_url: link }, i) => {
+    for (const [j, { image_url: link }] of parts.entries()) {
       const header = headerOf(link?.url ?? "");
       const clean = header.replaceAll(SIGNATURE, "");
-      if (clean !== header) changes.setStart([...at, name, i, "image_url", "url"], header, clean);
-    });
+      if (clean !== header) changes.setStart(["messages", i, name, j, "image_url", "url"], header, clean);
+    }
   }
 }
 
+const MEDIA_LISTS = ["content", "images"] as const;
+
 /** What Google's model has signed a call with is nothing that another vendor's can read. */
-function cutCallSignatures(message: ChatMessage, at: Path, { chat, changes, left }: MessageRules): void {
-  if (!keeps(message, "tool_calls", chat)) return;
-  objectsIn(message.tool_calls).forEach(({ extra_content: extra }, i) => {
-    if (!isJsonObject(extra) || extra.google === undefined) return;
+function cutCallSignatures(message: ChatMessage, i: number, { chat, changes, left }: MessageRules): void {
+  if (isEmpty(message.tool_calls) || !keeps(message, "tool_calls", chat)) return;
+  for (const [j, { extra_content: extra }] of objectsIn(message.tool_calls).entries()) {
+    if (!isJsonObject(extra) || extra.google === undefined) continue;
     const isAll = Object.keys(extra).length === 1;
-    changes.remove([...at, "tool_calls", i, "extra_content", ...(isAll ? [] : ["google"])]);
+    changes.remove(["messages", i, "tool_calls", j, "extra_content", ...(isAll ? [] : ["google"])]);
     left.add("tool_calls[].extra_content.google");
-  });
+  }
 }
 
 const SIGNATURE = /;\s*thought_signature=[^;,]*/gi;

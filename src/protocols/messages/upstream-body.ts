@@ -50,7 +50,7 @@ function rewriteBody(
   more: (changes: Changes) => void,
 ): UpstreamBody {
   const changes = openChanges(targetSentences(target.model.id, names));
-  const relayed = relayedBetas(request.betas, changes.warn);
+  const relayed = relayedBetas(request.betas, (loss) => changes.warn(loss));
   const previews = new Set([...relayed].map(betaName));
   changes.set(["model"], target.upstreamId);
   checkFields(Object.entries(request.json.value), target, fields, changes, (name) =>

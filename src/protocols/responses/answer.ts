@@ -15,7 +15,9 @@ export function readAnswer(received: Uint8Array, context: AnswerContext): RelayA
   const echoed = echoedIn(answer.said(), context);
   if (Object.keys(echoed).length === 0 && context.keep === undefined) return answer;
   return {
-    ...answer,
+    metered: answer.metered,
+    repairs: answer.repairs,
+    said: () => answer.said(),
     encode(credit) {
       const encoded = setMembers(answer.encode(credit), echoed);
       context.keep?.(new TextDecoder().decode(encoded));

@@ -187,12 +187,12 @@ function streamed([asked, spoken]: (typeof PAIRS)[number], body: string): readon
 function whole([asked, spoken]: (typeof PAIRS)[number], body: Json): readonly Json[] {
   const bytes = new TextEncoder().encode(JSON.stringify(body));
   const context = { ...CONTEXT, model: spoken.target.model.id };
-  const { metered, said } = spoken.client.protocol.readAnswer(bytes, context);
+  const answer = spoken.client.protocol.readAnswer(bytes, context);
   const told = { ...context, ...present({ echo: ECHOES[asked.name] }) };
   const text = translate(asked.server, spoken.client).readAnswer(bytes, told).encode(7n);
   const read = asked.client.protocol.readAnswer(text, context);
   return [
-    gistOf(spoken.client.decodeAnswer(said(), context), metered),
+    gistOf(spoken.client.decodeAnswer(answer.said(), context), answer.metered),
     gistOf(asked.client.decodeAnswer(read.said(), context), read.metered),
   ];
 }

@@ -43,8 +43,8 @@ function told(body: Json, context: AnswerContext, size?: () => number): readonly
 
 function wholeEvents(body: Json, context: AnswerContext): readonly ChatEvent[] | undefined {
   const bytes = encoder.encode(JSON.stringify(body));
-  const { said } = chatCompletionsClient.protocol.readAnswer(bytes, context);
-  return chatCompletionsClient.decodeAnswer(said(), context);
+  const answer = chatCompletionsClient.protocol.readAnswer(bytes, context);
+  return chatCompletionsClient.decodeAnswer(answer.said(), context);
 }
 
 /** The answer of a stream as if it had come whole. */

@@ -30,8 +30,8 @@ const streamed = (body: string, size?: () => number) =>
   streamedEvents(responsesClient, encoder.encode(body), context, size);
 
 function whole(body: Json) {
-  const { said } = responsesClient.protocol.readAnswer(encoder.encode(JSON.stringify(body)), context);
-  return responsesClient.decodeAnswer(said(), context);
+  const answer = responsesClient.protocol.readAnswer(encoder.encode(JSON.stringify(body)), context);
+  return responsesClient.decodeAnswer(answer.said(), context);
 }
 
 /** The response object that a stream ends with, with the items that it told. */

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { descriptorsAt } from "../../test/files.ts";
 import { openThreadStore, type ThreadStore } from "./thread-store.ts";
 
 let folder: string;
@@ -80,5 +81,13 @@ describe("a store on a thread of its own", () => {
     await store.trim("a", 14);
     expect(await left()).toEqual([]);
     expect(await store.texts("a", "output", ["r4"], 0)).toHaveLength(1);
+  });
+
+  test("closes once all that was asked before is done, and opens again for what comes next", async () => {
+    const asked = keep("r1", 10);
+    await store.close();
+    await asked;
+    if (process.platform === "linux") expect(descriptorsAt(file)).toEqual([]);
+    expect(await store.chain("a", "r1", 0, 5)).toHaveLength(1);
   });
 });

@@ -113,7 +113,7 @@ describe("an answer that is deleted while it is read", () => {
     test(`is not there where its ${part} is gone`, async () => {
       const { find, finding } = createReads({ r: { [part]: `[${itemOf("msg_1")}]` } });
       expect(await finding.rounds("a", "r", 0)).toEqual([]);
-      await expect(find([], "r")).rejects.toThrow("'r' not found");
+      expect(await find([], "r").catch(String)).toContain("'r' not found");
     });
 
   for (const parts of [{ output: "[]" }, { frame: '{"id":"r"}' }])

@@ -68,5 +68,7 @@ test("each format has a conversation and an agent's, plain and streamed", () => 
       [false, true],
       [true, true],
     ]);
+    const inBody = requests.filter(({ body }) => "stream" in body);
+    expect(inBody).toHaveLength(format === "compat_generate_content" ? 0 : 2);
   }
 });

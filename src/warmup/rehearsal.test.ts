@@ -42,8 +42,8 @@ test("a rehearsal is a paid call of each kind, which is answered, as often as it
   const first = breaths();
   await rehearse();
   expect(first).toBeGreaterThan(100);
-  // The answers of the first round are known in the second: a turn is offered before the provider answers, for each of
-  // three writes of the books, and at the end of each of the twelve requests.
+  // The answers of the first round are known in the second. Each of its twelve requests breathes five times: before the
+  // provider answers, for each of three writes of the books, and at its end.
   expect(breaths() - first).toBe(12 * 5);
   expect(timers()).toBe(0);
 });

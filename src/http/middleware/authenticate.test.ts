@@ -42,7 +42,7 @@ test("a key that is remembered admits its caller at once, and another once the s
 });
 
 test("a key that is not live is refused with the reason, and the admin token with its own", async () => {
-  for (const services of [servicesWith(() => "revoked"), servicesWith(async () => "revoked")]) {
+  for (const services of [servicesWith(() => "revoked"), servicesWith(async () => "revoked" as const)]) {
     const refusal = await refusalOf(() => authenticate(services, "key", request("key")));
     expect([refusal.kind, refusal.code]).toEqual(["auth_error", "api_key_revoked"]);
     const admin = await refusalOf(() => authenticate(services, "key", request("admin")));

@@ -2,6 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { openSqlite } from "../runtime/sqlite.ts";
 import { openKeptFile } from "./kept-file.ts";
 
@@ -34,6 +35,14 @@ test("a file gives room back, and its readers do not wait for its writer", async
   // 2 is `incremental`.
   expect(told(file, "auto_vacuum")).toBe(2n);
   expect(told(file, "journal_mode")).toBe("wal");
+});
+
+test("a file that is held is waited for by a second, and is synced when its log is folded", async () => {
+  const kept = openKeptFile(join(folder, "held.db"));
+  expect((await sql`pragma busy_timeout`.execute(kept)).rows).toEqual([{ timeout: 1_000n }]);
+  // 1 is `normal`.
+  expect((await sql`pragma synchronous`.execute(kept)).rows).toEqual([{ synchronous: 1n }]);
+  await kept.destroy();
 });
 
 test("a file of a later form is left alone, and told by its path", async () => {

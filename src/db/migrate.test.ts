@@ -242,6 +242,14 @@ function testMigrations(engine: TestEngine): void {
     }
   });
 
+  test("make tables for kept answers on a server, and leave these to a file of their own on SQLite", async () => {
+    await migrate(store.database, engine.name);
+    const read = sql`select id from kept_responses`.execute(store.database);
+    const told = await read.then(({ rows }) => `${rows.length} rows`, String);
+    const expected = { sqlite: "no such table: kept_responses", postgres: "0 rows" };
+    expect(told).toContain(expected[engine.name]);
+  });
+
   test("refuse a store of a newer version, and say so", async () => {
     await migrate(store.database, engine.name);
     await sql`insert into kysely_migration (name, timestamp) values ('0011-later', '2100-01-01T00:00:00.000Z')`.execute(

@@ -36,6 +36,23 @@ describeOnPostgres("a connection that breaks while it is in use, and waits for n
   }
 });
 
+describeOnPostgres("a connection that the server ends while it is idle", () => {
+  test("is replaced by the next read, and the process lives", async () => {
+    const { url, drop } = await (await sharedCluster()).database();
+    const [db, other] = [openPostgres(url, 1), openPostgres(url)];
+    const pid = await ownProcess(db);
+    await sql`select pg_terminate_backend(${pid})`.execute(other);
+    const isGone = sql<{ n: bigint }>`select count(*) as n from pg_stat_activity where pid = ${pid}`;
+    while ((await isGone.execute(other)).rows[0]?.n !== 0n) await Bun.sleep(5);
+    const ask = (): Promise<number> => ownProcess(db);
+    const next = await ask().catch(ask);
+    expect(next).toBeGreaterThan(0);
+    expect(next).not.toBe(pid);
+    await Promise.all([db.destroy(), other.destroy()]);
+    await drop();
+  });
+});
+
 describeOnPostgres("a connection for reads", () => {
   test("has its name and its time limit at the server; one for long work has no limit", async () => {
     const { url, drop } = await (await sharedCluster()).database();

@@ -145,6 +145,12 @@ describe("an answer", () => {
     expect(lines).toEqual([]);
   });
 
+  test("without an item is kept like any other", async () => {
+    await keep("resp_1", { items: [] });
+    expect(lines).toEqual([]);
+    expect(await kept.rounds("a", "resp_1")).toHaveLength(1);
+  });
+
   test("that is kept again takes the place of the first", async () => {
     await keep("resp_1", { items: ["msg_a"] });
     await keep("resp_1", { items: ["msg_b"], text: " again" });
@@ -171,7 +177,17 @@ describe("an answer", () => {
     settings = { ...settings, keptMs: HOUR_MS };
     await clock.advance(1);
     expect([kept.isOn(), await kept.response("a", "resp_1")]).toEqual([true, undefined]);
+    settings = { ...settings, keptMs: 1 };
+    expect(kept.isOn()).toBe(true);
     expect(await kept.remove("a", "resp_1")).toBe(false);
+  });
+
+  test("is not found while none are kept, also where the machine's time was set back", async () => {
+    await keep("resp_1");
+    settings = { ...settings, keptMs: 0 };
+    clock.jump(-1_000);
+    expect(await failure(find({ previous: "resp_1" }))).toContain("'resp_1' not found");
+    expect(await failure(find({ items: ["msg_resp_1"] }))).toContain("'msg_resp_1' not found");
   });
 
   test("is deleted once: after that there is none", async () => {
@@ -204,6 +220,61 @@ describe("old answers", () => {
     expect(swept).toHaveLength(1);
     await clock.advance(1);
     expect(swept).toHaveLength(2);
+  });
+
+  test("that the store does not delete are told of, and are tried again a minute later", async () => {
+    let tries = 0;
+    store.sweep = () => {
+      tries += 1;
+      return Promise.reject(new Error("away"));
+    };
+    kept.start();
+    await clock.advance(10_000);
+    await clock.advance(60_000);
+    expect(tries).toBe(2);
+    expect(lines).toEqual(Array(2).fill("kept answers whose time is over could not be deleted"));
+  });
+
+  test("are deleted until there are no more, but not beyond the close, which waits for the last", async () => {
+    const order: string[] = [];
+    const { close } = store;
+    store.close = () => {
+      order.push("closed");
+      return close();
+    };
+    let end = (_more: boolean): void => {};
+    store.sweep = () => {
+      order.push("sweep");
+      return new Promise((resolve) => (end = resolve));
+    };
+    kept.start();
+    await clock.advance(10_000);
+    end(true);
+    await clock.advance(0);
+    expect(order).toEqual(["sweep", "sweep"]);
+    const closing = kept.close();
+    await clock.advance(0);
+    expect(order).toEqual(["sweep", "sweep"]);
+    end(true);
+    await closing;
+    expect(order).toEqual(["sweep", "sweep", "closed"]);
+  });
+
+  test("of the account that comes after ten thousand are looked at, and those of all once more", async () => {
+    const counted: string[] = [];
+    const many = createKeptResponses({
+      store: { ...store, keep: async () => {}, trim: async (account) => void counted.push(account) },
+      cipher: { seal: async (text) => new TextEncoder().encode(text), open: async (text) => text },
+      clock,
+      log: { info() {}, warn() {}, error() {} },
+      settings: () => settings,
+    });
+    const answer = { previous: undefined, input: "[]", response: '{"id":"resp_1","output":[]}' };
+    for (let i = 0; i < 10_000; i += 1) await many.keep({ ...answer, account: `a${i}` });
+    await many.keep({ ...answer, account: "a0" });
+    expect(counted).toHaveLength(10_000);
+    for (const account of ["one more", "a0", "one more"]) await many.keep({ ...answer, account });
+    expect(counted.slice(10_000)).toEqual(["one more", "a0"]);
   });
 
   test("of an account are looked at when an eighth of what it may have has come since", async () => {

@@ -8,8 +8,11 @@ serveThreadLate<string, KeptOrder, KeptOutcome>(async () => {
   return (file) => {
     const database = openKeptFile(file);
     const store = keptStoreOver(database);
-    return async ({ id, what, terms }) => {
+    const underWay = new Set<Promise<KeptOutcome>>();
+    const answer = async ({ id, what, terms }: KeptOrder): Promise<KeptOutcome> => {
       try {
+        // An answer that is being kept needs two statements, and the file between them.
+        if (what === "close") await Promise.all(underWay);
         const run = store[what] as (...terms: readonly unknown[]) => Promise<unknown>;
         const done = await run(...terms);
         // What was deleted leaves room, which goes back to the disk bit by bit.
@@ -18,6 +21,11 @@ serveThreadLate<string, KeptOrder, KeptOutcome>(async () => {
       } catch (error) {
         return { id, problem: (error as Error).message };
       }
+    };
+    return (order) => {
+      const answered = answer(order);
+      underWay.add(answered);
+      return answered.finally(() => underWay.delete(answered));
     };
   };
 });

@@ -39,8 +39,11 @@ export interface Gathering {
   stop(): void;
 }
 
-/** How long changes gather on their way into the tables. */
-const GATHER_MS = 50;
+/**
+ * How long changes gather on their way into the tables: each move writes the last pages of the tables once more. A read
+ * that has to be current does not wait for it.
+ */
+const GATHER_MS = 250;
 
 /** Batches of changes that are gathered at most. */
 const MOST_GATHERED = 256;

@@ -150,7 +150,7 @@ describe("a batch", () => {
       "journal 6: six",
       "(journal.after_write)",
     ]);
-    await clock.advance(50);
+    await clock.advance(250);
     expect(since()).toEqual(["tables 6: five; six, soon"]);
   });
 

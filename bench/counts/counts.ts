@@ -25,6 +25,8 @@ const REQUESTS = { 1: 100, 64: 640 };
 const SECONDS = 60;
 /** Until commits, log lines and timers of the last request are done. */
 const REST_MS = 300;
+/** How often it is looked whether the process has told how many objects it has made. */
+const ASKED_MS = 5;
 
 /** Counts requests in a gateway of their own; needs strace, and a folder that is empty. */
 export async function countRequests(limit: Limit, folder: string): Promise<Count[]> {
@@ -54,10 +56,17 @@ async function countEach({ scene: name, atOnce }: Limit, folder: string): Promis
     upstreamUrl: double.url,
     on: [],
     flags: ["--preload", join(import.meta.dir, "injected.ts")],
-    // What a rehearsal does is not of the requests.
-    env: { SWITCHYARD_WARM_UP: "off" },
+    // What a rehearsal does is not of the requests. Nothing is collected, so that what was made can be counted.
+    env: { SWITCHYARD_WARM_UP: "off", BUN_JSC_useGC: "0" },
   });
   const counters = new Float64Array(Bun.mmap(files.counters).buffer);
+  const objectsMade = async (): Promise<number> => {
+    const place = COUNTERS.indexOf("objects");
+    counters[place] = 0;
+    process.kill(gateway.pid, "SIGUSR2");
+    while (counters[place] === 0) await Bun.sleep(ASKED_MS);
+    return counters[place] as number;
+  };
   const ask = async (requests: number): Promise<void> => {
     const url = gateway.url + request.clientPath;
     const plan = { "body-file": files.body, concurrency: atOnce, requests, seconds: SECONDS };
@@ -67,11 +76,13 @@ async function countEach({ scene: name, atOnce }: Limit, folder: string): Promis
   await ask(WARM_REQUESTS);
   const synced = syncedFiles(gateway.pid);
   const tracing = await traceCalls(gateway.pid, ["-y", "-e", TRACED, "-o", files.trace]);
+  const before = await objectsMade();
   counters.fill(0);
   await ask(REQUESTS[atOnce]);
   await tracing.end();
-  const syncs = countSyncs(readFileSync(files.trace, "utf8"), synced);
   const [statements = 0, messages = 0, read = 0, searched = 0, turns = 0] = Array.from(counters);
+  const objects = (await objectsMade()) - before;
+  const syncs = countSyncs(readFileSync(files.trace, "utf8"), synced);
   for (const child of [gateway, double]) await child.stop();
   const each = (count: number): number => count / REQUESTS[atOnce];
   const sizes = request.clientBodies.map(({ length }) => length);
@@ -80,6 +91,7 @@ async function countEach({ scene: name, atOnce }: Limit, folder: string): Promis
     syncs: each(syncs),
     statements: each(statements),
     messages: each(messages),
+    objects: each(objects),
     reads: each(read) / bytes,
     scans: each(searched + turns) / bytes,
   };

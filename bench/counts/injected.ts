@@ -1,7 +1,9 @@
 // Loaded before the gateway in a process whose work is counted, and in each of its threads. It wraps what the process
 // works with, and counts its work in a file that all threads and the counting process map.
+import { heapStats } from "bun:jsc";
 import { Database } from "bun:sqlite";
 import { join } from "node:path";
+import { isMainThread } from "node:worker_threads";
 import { type Counter, COUNTERS } from "./names.ts";
 import { withLoopCounters } from "./loop-counters.ts";
 
@@ -91,3 +93,10 @@ Bun.plugin({
     }));
   },
 });
+
+// Objects: the main thread has made so many when it is asked, since nothing is collected in a process that is counted.
+if (isMainThread)
+  process.on("SIGUSR2", () => {
+    const made = Object.values(heapStats().objectTypeCounts).reduce((sum, count) => sum + count, 0);
+    counters[COUNTERS.indexOf("objects")] = made;
+  });

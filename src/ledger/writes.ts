@@ -19,8 +19,8 @@ export type Write = Insert | Update;
 export interface Insert {
   readonly kind: "insert";
   readonly rows: Rows;
-  /** SQL behind the values. */
-  readonly end: string;
+  /** Whether a row that is there already stays as it is, and the new one is dropped. */
+  readonly isOnce: boolean;
   of(changes: Changes): Iterable<Readonly<Record<string, unknown>>>;
 }
 
@@ -43,10 +43,13 @@ type TextOf = (member: string) => string;
 function insert<Described extends Rows>(
   rows: Described,
   of: (changes: Changes) => Iterable<RowOf<Described>>,
-  end = "",
+  isOnce = false,
 ): Insert {
-  return { kind: "insert", rows, end, of };
+  return { kind: "insert", rows, isOnce, of };
 }
+
+/** SQL behind the values of rows that are written once. */
+export const ON_CONFLICT = "on conflict do nothing";
 
 /** The members that it sets, those that it adds to, and its conditions on the row beside the key. */
 interface Changed<Member> {
@@ -81,7 +84,7 @@ function update<Described extends Rows, Member extends keyof RowOf<Described> & 
 
 /** Holds and their money, in the order of writing. */
 export const MONEY_WRITES: readonly Write[] = [
-  insert(PRICE_VERSIONS, ({ prices }) => prices.values(), "on conflict do nothing"),
+  insert(PRICE_VERSIONS, ({ prices }) => prices.values(), true),
   update(
     ACCOUNTS,
     {

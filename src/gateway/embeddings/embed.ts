@@ -19,7 +19,7 @@ import { clientHeaders } from "../language/candidates.ts";
 import { openPaidCall, type PaidCall } from "../language/paid-call.ts";
 import type { PreparedCall } from "../language/prepared-call.ts";
 import { plainAnswer } from "../language/plain-answer.ts";
-import { PreparedBody } from "../language/prepared-body.ts";
+import { prepareBody } from "../language/prepared-body.ts";
 import { endWith } from "../language/relay.ts";
 import type { RelayServices } from "../language/relay-input.ts";
 import { admitting, type RequestRecord } from "../request-record.ts";
@@ -147,7 +147,7 @@ async function openCall(
     const heldAtMs = services.clock.nowMs();
     const carrier = { secret: services.carrierSecret, account: caller.accountId };
     const prepared = (at: EmbeddingAdmission, body: UpstreamBody): PreparedCall<EmbeddingFormat> => ({
-      body: new PreparedBody(body, memory),
+      body: prepareBody(body, memory),
       terms: { admission: at, outputTokens: undefined },
       reading: {},
     });

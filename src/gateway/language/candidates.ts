@@ -12,7 +12,7 @@ import { recalledFor, rememberingFor } from "./dropped-thinking.ts";
 import { type Leg, type Room, roomIn } from "./legs.ts";
 import type { CallWays } from "./paid-call.ts";
 import type { PreparedCall } from "./prepared-call.ts";
-import { PreparedBody } from "./prepared-body.ts";
+import { prepareBody } from "./prepared-body.ts";
 import type { RelayInput, RelayServices } from "./relay-input.ts";
 
 /** A request that credit is held for, and what it can be sent as. */
@@ -130,14 +130,14 @@ function prepared(
   const reading = present({ remember, keep, isFallback: leg.isFallback });
   const headers = clientHeaders(written, admission.provider, input.wire);
   const warnings = [...leg.warnings, ...served, ...written.warnings];
-  const body = new PreparedBody({ ...written, ...headers, warnings }, input.memory);
+  const body = prepareBody({ ...written, ...headers, warnings }, input.memory);
   return {
     body,
     terms,
     reading,
     unsigned() {
       const bare = body.isKept ? withoutSignatures(body.written(), admission) : undefined;
-      return bare && { body: new PreparedBody(bare, input.memory), terms, reading };
+      return bare && { body: prepareBody(bare, input.memory), terms, reading };
     },
   };
 }

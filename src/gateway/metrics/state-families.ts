@@ -59,8 +59,8 @@ export function addStateFamilies(registry: Registry, parts: StateParts): void {
     type: "gauge",
     read: async () => (await countTasks()).map(({ kind, state, count }): Reading => [[kind, state], count]),
   });
-  one("gauge", "switchyard_body_bytes", "Memory that requests and their answers hold", memory.taken);
-  one("gauge", "switchyard_bodies", "Requests that hold some of it", memory.requests);
+  one("gauge", "switchyard_body_bytes", "Memory that requests and their answers hold", () => memory.taken());
+  one("gauge", "switchyard_bodies", "Requests that hold some of it", () => memory.requests());
   one("counter", "process_cpu_seconds_total", "CPU time of all threads", process.cpuSec);
   one("gauge", "process_resident_memory_bytes", "Memory that is resident", process.residentBytes);
   one(

@@ -16,7 +16,7 @@ import {
   typeOf,
 } from "../rows.ts";
 import type { Allotted } from "./contested.ts";
-import { type Insert, MONEY_WRITES, TASK_WRITES, type Update, type Write } from "../writes.ts";
+import { type Insert, MONEY_WRITES, ON_CONFLICT, TASK_WRITES, type Update, type Write } from "../writes.ts";
 
 /** A statement of the PostgreSQL client: text, name under which the server keeps it, values. */
 export interface Statement {
@@ -197,10 +197,10 @@ interface Save {
 const saveOf = (write: Write): Save => (write.kind === "insert" ? inserting(write) : updating(write));
 
 /** Rows to add come as JSON. */
-function inserting({ rows, end, of }: Insert): Save {
+function inserting({ rows, isOnce, of }: Insert): Save {
   return {
     text: (place) => `insert into ${rows.table} (${columnList(rows)})
-      select * from json_to_recordset(${place()}::json) as t(${typedList(rows)}) ${end}`,
+      select * from json_to_recordset(${place()}::json) as t(${typedList(rows)}) ${isOnce ? ON_CONFLICT : ""}`,
     values: (changes) => [jsonOfAmounts([...of(changes)])],
   };
 }

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { openMemoryStore } from "../../../test/simulation/sqlite-memory.ts";
 import { commandsFor } from "../../../test/ledger/books.ts";
 import { taskCommandsFor } from "../../../test/ledger/task-commands.ts";
+import type { SqliteDatabase } from "../../runtime/sqlite.ts";
 import { noChanges } from "../decide/changes.ts";
 import { referencesOf } from "../decide/state.ts";
 import { openSqliteRows } from "./rows.ts";
@@ -66,6 +67,31 @@ test("two records of one account are both written, by one change of its row", as
   rows.save([given, given].flatMap((changes) => batchOf([], changes).money ?? []));
   expect(written() - before).toBe(1n);
   expect(database.prepare("select balance from accounts").all()).toEqual([{ balance: 15n }]);
+  database.close();
+});
+
+test("prices that many records go by are written once, as the first of them has them", async () => {
+  const database = await openMemoryStore();
+  let runs = 0;
+  const counted: SqliteDatabase = {
+    ...database,
+    prepare(text) {
+      const statement = database.prepare(text);
+      if (!text.startsWith("insert into price_versions")) return statement;
+      return { ...statement, run: (...values) => ((runs += 1), statement.run(...values)) };
+    },
+  };
+  const goingBy = (version: string, model: string) => ({
+    ...noChanges(),
+    prices: new Map([[version, { version, model, rules: "[]", createdAtMs: 1 }]]),
+  });
+  const all = [goingBy("v1", "one"), goingBy("v2", "two"), goingBy("v1", "another"), goingBy("v2", "two")];
+  openSqliteRows(counted).save(all.flatMap((changes) => batchOf([], changes).money ?? []));
+  expect(runs).toBe(2);
+  expect(database.prepare("select version, model from price_versions order by version").all()).toEqual([
+    { version: "v1", model: "one" },
+    { version: "v2", model: "two" },
+  ]);
   database.close();
 });
 

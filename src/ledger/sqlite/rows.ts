@@ -12,7 +12,7 @@ import {
   selectList,
   TASKS,
 } from "../rows.ts";
-import type { Insert, Update } from "../writes.ts";
+import { type Insert, ON_CONFLICT, type Update, type Write } from "../writes.ts";
 import { readChanges, WRITES, type WrittenChanges, type WrittenRow } from "./batch.ts";
 
 /** Rows of the books in a SQLite database, within the open transaction. */
@@ -86,7 +86,7 @@ function openSaving(database: SqliteDatabase): SqliteRows["save"] {
     for (const [i, { write, members }] of WRITES.entries()) {
       const each = read.length === 1 ? (read[0]?.rows[i] ?? []) : read.flatMap(({ rows }) => rows[i] ?? []);
       const key = members.indexOf(write.rows.key);
-      const rows = write.kind === "update" && write.isSum ? addedUp(each, key) : each;
+      const rows = togetherAs(write, each, key);
       for (const row of rows) {
         const written = statements[i]?.run(...row);
         if (write.kind === "update" && written !== 1)
@@ -98,9 +98,22 @@ function openSaving(database: SqliteDatabase): SqliteRows["save"] {
   };
 }
 
+/** The rows to write: of some kinds those with the same key are written as one. */
+function togetherAs(write: Write, rows: readonly WrittenRow[], key: number): readonly WrittenRow[] {
+  if (rows.length < 2) return rows;
+  if (write.kind === "update") return write.isSum ? addedUp(rows, key) : rows;
+  return write.isOnce ? firstOfEach(rows, key) : rows;
+}
+
+/** The first row of each key: prices that many requests go by are written once. */
+function firstOfEach(rows: readonly WrittenRow[], key: number): readonly WrittenRow[] {
+  const first = new Map<unknown, WrittenRow>();
+  for (const row of rows) if (!first.has(row[key])) first.set(row[key], row);
+  return [...first.values()];
+}
+
 /** One row for each key, with the sums of its amounts: an account that many requests charged is written once. */
 function addedUp(rows: readonly WrittenRow[], key: number): readonly WrittenRow[] {
-  if (rows.length < 2) return rows;
   const sums = new Map<unknown, (bigint | string)[]>();
   for (const row of rows) {
     const values = row as readonly (bigint | string)[];
@@ -113,8 +126,9 @@ function addedUp(rows: readonly WrittenRow[], key: number): readonly WrittenRow[
   return [...sums.values()];
 }
 
-function insertText({ rows, end }: Insert): string {
+function insertText({ rows, isOnce }: Insert): string {
   const places = Object.keys(rows.columns).map(() => "?");
+  const end = isOnce ? ON_CONFLICT : "";
   return `insert into ${rows.table} (${columnList(rows)}) values (${places.join(", ")}) ${end}`;
 }
 

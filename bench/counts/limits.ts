@@ -15,8 +15,8 @@ export interface Limit {
  * requests for each of them.
  */
 export const LIMITS: readonly Limit[] = [
-  { scene: "chat plain", atOnce: 1, most: { syncs: 1.05, statements: 9.5, messages: 2.1 } },
-  { scene: "chat plain", atOnce: 64, most: { syncs: 0.2, statements: 6.4, messages: 0.2 } },
+  { scene: "chat plain", atOnce: 1, most: { syncs: 1.05, statements: 5, messages: 0.6, objects: 1100 } },
+  { scene: "chat plain", atOnce: 64, most: { syncs: 0.2, statements: 4, messages: 0.2, objects: 900 } },
   { scene: "chat agent 125 KB", atOnce: 1, most: { reads: 0.35, scans: 0.2 } },
   { scene: "chat agent 125 KB, each new", atOnce: 1, most: { reads: 2.3, scans: 1.3 } },
   { scene: "messages agent 125 KB", atOnce: 1, most: { reads: 0.4, scans: 0.2 } },

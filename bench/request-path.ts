@@ -28,7 +28,7 @@ export interface Row {
 
 /** Rounds and warm-up of a load. */
 export const PACES: Readonly<Record<Pace, Omit<RoundPlan, "units">>> = {
-  quick: { rounds: 2, seconds: 0.5, warmUp: { roundSeconds: 0.3, mostSeconds: 4 } },
+  quick: { rounds: 2, seconds: 0.5, warmUp: { roundSeconds: 0.3, mostSeconds: 2.5 } },
   full: { rounds: 5, seconds: 2, warmUp: { roundSeconds: 0.5, mostSeconds: 20 } },
 };
 const SYNCS = { bytes: 512, writes: 40 };

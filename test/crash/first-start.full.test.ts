@@ -56,8 +56,8 @@ describeOnEngines("a start killed", (engine) => {
     }, 1_200_000);
   }
 
-  // A death after a commit and one before the next are nearly the same: every third commit from each side will do.
-  const step = LONG ? 1 : 3;
+  // A death after a commit and one before the next are nearly the same: every fifth commit from each side will do.
+  const step = LONG ? 1 : 5;
   const sides = { "writer.before_commit": 1, "writer.after_commit": step };
   for (const [point, first] of Object.entries(sides)) {
     test(`at any commit (${point}) shows a key and a token that work, and opens one account (K32)`, async () => {

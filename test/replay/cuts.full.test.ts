@@ -29,7 +29,7 @@ const SHORT_BYTES = LONG ? 20_000 : 800;
 /** So many bytes at the end of every stream are places where it ends. */
 const TAIL_BYTES = LONG ? 1_000 : 40;
 /** So many events of a stream, all over it, are ends: each end plays the stream from its beginning. */
-const ENDED_EVENTS = LONG ? Infinity : 25;
+const ENDED_EVENTS = LONG ? Infinity : 16;
 
 const FORMATS: readonly CutFormat[] = [
   chatCutFormat,

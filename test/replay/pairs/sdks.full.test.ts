@@ -3,6 +3,7 @@ import { type Caller, CALLERS } from "../../e2e/loops/callers.ts";
 import { startGateway, type TestGateway, UPSTREAM_KEY } from "../../gateway/gateway.ts";
 import { startUpstreamDouble, type UpstreamDouble } from "../../upstream/double.ts";
 import { answerFrom, type Recording, recordingsFor } from "../../upstream/recordings.ts";
+import { LONG } from "../../runs.ts";
 import { isEvidence } from "../cases.ts";
 import type { Json } from "../wire-json.ts";
 import { type Gist, gistOf } from "./gist.ts";
@@ -10,7 +11,8 @@ import { at, differences } from "./meaning.ts";
 import { recordingsOf, WIRES } from "./wires.ts";
 
 // Every recorded answer of a provider, asked for in each of the four formats. That format's official SDK reads it, in
-// its raw way and by its helper. It has every word, thought and call.
+// its raw way and by its helper. It has every word, thought and call. Without time for many cases the two ways take turns
+// over the answers of another format.
 
 const available = recordingsFor("recorded answers");
 
@@ -58,14 +60,15 @@ describe.skipIf(!available)("recorded answers, by the SDK of each format", () =>
         const leftOut: Record<string, number> = {};
         const misses: Json[] = [];
         let read = 0;
-        for (const recording of recordingsOf(wire)) {
+        const isBoth = LONG || wire.name === caller.name;
+        for (const [i, recording] of recordingsOf(wire).entries()) {
           if (recording.response.status !== 200 || !isEvidence(recording)) continue;
           const gist = gistOf(wire.name, recording);
           if (typeof gist === "string") {
             leftOut[gist] = (leftOut[gist] ?? 0) + 1;
             continue;
           }
-          for (const isOtherWay of [false, true]) {
+          for (const isOtherWay of isBoth ? [false, true] : [i % 2 === 1]) {
             const miss = await readBy(caller, wire.name, recording, { gist, isOtherWay });
             if (miss === undefined) read += 1;
             else misses.push([recording.path, isOtherWay, miss]);

@@ -94,7 +94,8 @@ Bun.plugin({
   },
 });
 
-// Objects: the main thread has made so many when it is asked, since nothing is collected in a process that is counted.
+// Objects: a signal asks for those on the heap. These are all that the main thread has made, since the bench starts the
+// process without its collector.
 if (isMainThread)
   process.on("SIGUSR2", () => {
     const made = Object.values(heapStats().objectTypeCounts).reduce((sum, count) => sum + count, 0);

@@ -41,6 +41,7 @@ export function passKeyLimits(
   return limits === undefined ? undefined : passLimits(services, limits, call, guess);
 }
 
+/** Apart, since most keys have no limits: a function that makes closures takes memory for them at each call. */
 function passLimits(
   { limiter, clock }: LimitServices,
   limits: KeyLimits,

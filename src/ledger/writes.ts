@@ -48,8 +48,12 @@ function insert<Described extends Rows>(
   return { kind: "insert", rows, isOnce, of };
 }
 
-/** SQL behind the values of rows that are written once. */
-export const ON_CONFLICT = "on conflict do nothing";
+/** SQL behind the values of an insert. */
+export function endOf({ isOnce }: Pick<Insert, "isOnce">): string {
+  return isOnce ? "on conflict do nothing" : "";
+}
+
+const ONCE = true;
 
 /** The members that it sets, those that it adds to, and its conditions on the row beside the key. */
 interface Changed<Member> {
@@ -84,7 +88,7 @@ function update<Described extends Rows, Member extends keyof RowOf<Described> & 
 
 /** Holds and their money, in the order of writing. */
 export const MONEY_WRITES: readonly Write[] = [
-  insert(PRICE_VERSIONS, ({ prices }) => prices.values(), true),
+  insert(PRICE_VERSIONS, ({ prices }) => prices.values(), ONCE),
   update(
     ACCOUNTS,
     {

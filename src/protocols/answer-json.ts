@@ -87,7 +87,7 @@ interface AnswerParts {
   readonly format: AnswerFormat;
   readonly context: AnswerContext;
   readonly value: JsonObject;
-  /** The value's, its repairs made. */
+  /** The text of the value, which has the repairs. */
   readonly bytes: Uint8Array;
   readonly members: readonly Member[];
   readonly usage: JsonObject | undefined;
@@ -127,7 +127,7 @@ class WholeAnswer implements RelayAnswer {
     return isExact ? (exactValue(text, value) as JsonObject) : value;
   }
 
-  /** The bytes with members taken out, or without a member for the model. */
+  /** The bytes with members taken out, or of an answer that had no member for the model. */
   #encodeChanged(modelMember: string | undefined, model: string, added: string): Uint8Array {
     const { bytes, members } = this.#parts;
     let missing = modelMember === undefined ? [] : [`"${modelMember}":${model}`];

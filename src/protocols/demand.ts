@@ -86,7 +86,7 @@ class OpenFound implements Found {
   readonly #size: TextSize;
   readonly #around: Surroundings;
   /** What was found around the text, once each. */
-  #found: Set<Tokens> | undefined;
+  #surrounding: Set<Tokens> | undefined;
   readonly #media: Partial<Record<Modality, number>> = {};
   readonly #images: ImageInput[] = [];
   #imageBytes = 0;
@@ -101,7 +101,7 @@ class OpenFound implements Found {
   }
 
   surround(tokens: Tokens): void {
-    (this.#found ??= new Set()).add(tokens);
+    (this.#surrounding ??= new Set()).add(tokens);
     this.#others += 1;
   }
 
@@ -175,11 +175,11 @@ class OpenFound implements Found {
     let { expected } = text;
     let ceiling = Math.max(text.ceiling, Math.ceil((bodyBytes - this.#imageBytes - this.#mediaBytes) / 2));
     for (const [tokens, times] of this.#around) {
-      if (this.#found?.has(tokens) === true) continue;
+      if (this.#surrounding?.has(tokens) === true) continue;
       expected += tokens.expected * times;
       ceiling += tokens.ceiling * times;
     }
-    for (const tokens of this.#found ?? []) {
+    for (const tokens of this.#surrounding ?? []) {
       expected += tokens.expected;
       ceiling += tokens.ceiling;
     }

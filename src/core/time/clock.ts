@@ -28,6 +28,7 @@ function addToList(delayMs: number, run: () => void): Timer {
   return (lists.get(delayMs) ?? newList(delayMs)).add(run);
 }
 
+/** Apart: a function that makes closures takes memory for them at each call, whether it makes them or not. */
 function newList(delayMs: number): TimerList {
   const list = createTimerList(delayMs, {
     now: () => performance.now(),

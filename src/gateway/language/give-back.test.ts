@@ -21,9 +21,10 @@ function held() {
   return { told, hold, nowMs: clock.nowMs(), back: giveBack.bind(undefined, parts, admission) };
 }
 
-test("a request that cannot be sent after all has its hold given back, and the ledger knows why", async () => {
+test("a request that cannot be sent after all has its hold given back before its caller hears why", async () => {
   const { told, hold, nowMs, back } = held();
-  await back(new GatewayError("overloaded_error", "The store is away."));
+  const why = new GatewayError("overloaded_error", "The store is away.");
+  expect(await back(why).catch((error: unknown) => [error, told.length])).toEqual([why, 1]);
   const timeline = { provider: "openai", admittedAtMs: nowMs, heldAtMs: nowMs, firstByteAtMs: null };
   const ending = { outcome: "overloaded_error", timeline: { ...timeline, endedAtMs: nowMs, attempts: [] } };
   expect(told).toEqual([[hold, ending]]);

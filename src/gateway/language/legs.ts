@@ -28,6 +28,7 @@ export function dearestQuote(legs: readonly [Leg, ...Leg[]]): Quote {
   return legs.length === 1 ? legs[0].admission : quoteForAll(legs);
 }
 
+/** Apart, since nearly every request has one leg, and the closures here would take memory at each call. */
 function quoteForAll(legs: readonly Leg[]): Quote {
   const most = (of: (quote: Quote) => bigint): bigint =>
     legs.map(({ admission }) => of(admission)).reduce((a, b) => (a > b ? a : b));

@@ -98,8 +98,7 @@ async function openCall(
       endWith(signal, call);
       return { call, keeping };
     } catch (error) {
-      await giveBack(parts, legs[0].admission, error);
-      throw error;
+      return await giveBack(parts, legs[0].admission, error);
     }
   } catch (error) {
     request.release();

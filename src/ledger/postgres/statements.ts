@@ -16,7 +16,7 @@ import {
   typeOf,
 } from "../rows.ts";
 import type { Allotted } from "./contested.ts";
-import { type Insert, MONEY_WRITES, ON_CONFLICT, TASK_WRITES, type Update, type Write } from "../writes.ts";
+import { endOf, type Insert, MONEY_WRITES, TASK_WRITES, type Update, type Write } from "../writes.ts";
 
 /** A statement of the PostgreSQL client: text, name under which the server keeps it, values. */
 export interface Statement {
@@ -197,10 +197,11 @@ interface Save {
 const saveOf = (write: Write): Save => (write.kind === "insert" ? inserting(write) : updating(write));
 
 /** Rows to add come as JSON. */
-function inserting({ rows, isOnce, of }: Insert): Save {
+function inserting(write: Insert): Save {
+  const { rows, of } = write;
   return {
     text: (place) => `insert into ${rows.table} (${columnList(rows)})
-      select * from json_to_recordset(${place()}::json) as t(${typedList(rows)}) ${isOnce ? ON_CONFLICT : ""}`,
+      select * from json_to_recordset(${place()}::json) as t(${typedList(rows)}) ${endOf(write)}`,
     values: (changes) => [jsonOfAmounts([...of(changes)])],
   };
 }

@@ -12,7 +12,7 @@ import {
   selectList,
   TASKS,
 } from "../rows.ts";
-import { type Insert, ON_CONFLICT, type Update, type Write } from "../writes.ts";
+import { endOf, type Insert, type Update, type Write } from "../writes.ts";
 import { readChanges, WRITES, type WrittenChanges, type WrittenRow } from "./batch.ts";
 
 /** Rows of the books in a SQLite database, within the open transaction. */
@@ -126,10 +126,10 @@ function addedUp(rows: readonly WrittenRow[], key: number): readonly WrittenRow[
   return [...sums.values()];
 }
 
-function insertText({ rows, isOnce }: Insert): string {
+function insertText(write: Insert): string {
+  const { rows } = write;
   const places = Object.keys(rows.columns).map(() => "?");
-  const end = isOnce ? ON_CONFLICT : "";
-  return `insert into ${rows.table} (${columnList(rows)}) values (${places.join(", ")}) ${end}`;
+  return `insert into ${rows.table} (${columnList(rows)}) values (${places.join(", ")}) ${endOf(write)}`;
 }
 
 function updateText({ rows, set, where }: Update, members: readonly string[]): string {

@@ -57,7 +57,7 @@ export function readWritten(value: JsonObject): ChatRequest {
 }
 
 function checkedRequest(json: RequestJson, carrier: CarrierKey | undefined): ChatRequest {
-  if (json.repeatsKey) for (const [name, levels] of READ_LEVELS) refuseTwiceWithin(json, name, levels);
+  for (const [name, levels] of READ_LEVELS) refuseTwiceWithin(json, name, levels);
   const value: JsonObject = withoutNulls(json.value, REQUIRED);
   const known = { messages: good.messages.count(value.messages), tools: good.tools.count(value.tools) };
   if (!checker.accepts(value, known)) throw schemaRefusal(checker.faultOf(value), value, CHAT_FIELDS.meant);

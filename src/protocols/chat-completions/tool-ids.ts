@@ -44,7 +44,7 @@ function idsIn(messages: ChatRequestBody["messages"], from: number): readonly st
   const ids: string[] = [];
   for (let i = from; i < messages.length; i += 1) {
     const { tool_calls: calls, tool_call_id: answered } = messages[i] as ChatMessage;
-    calls?.forEach(({ id }) => typeof id === "string" && ids.push(id));
+    if (calls) for (const { id } of calls) if (typeof id === "string") ids.push(id);
     if (typeof answered === "string") ids.push(answered);
   }
   return ids;

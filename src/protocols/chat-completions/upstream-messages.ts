@@ -68,7 +68,7 @@ export function changeMessages(way: Way, thinks: boolean): void {
     changes.warn(`${name} of earlier messages was left out: this model's provider does not take it`);
 }
 
-/** Messages that went up as they were, by all that they are rewritten by. */
+/** Messages that went up as they were, by all that they are rewritten by: a list for each choice of the three rules. */
 const unchanged = new WeakMap<ChatDialect, SeenLists[]>();
 
 function unchangedMessages(chat: ChatDialect, rules: number): SeenLists {

@@ -7,7 +7,7 @@ import { type Carried, type CarrierKey, isCarrier, openCarrier } from "../carrie
  */
 export const NO_SIGNATURE = "skip_thought_signature_validator";
 
-/** All that it documents for histories of other models. */
+/** All texts that the vendor documents for histories of other models. */
 export const PLACEHOLDERS: ReadonlySet<string> = new Set([
   NO_SIGNATURE,
   "context_engineering_is_the_way_to_go",

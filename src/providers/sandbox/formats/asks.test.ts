@@ -154,6 +154,13 @@ describe("chat completions", () => {
       ),
     ).toEqual(["auto", "none", "any", { name: "f" }, { name: "c" }, "any", "auto", { name: "g" }, "none"]);
     expect(of("tools", allowed("auto"), chosen("auto"))).toEqual([[G], [F, G]]);
+    // As Responses says it: here it says nothing.
+    const flat = chosen({
+      type: "allowed_tools",
+      mode: "required",
+      tools: [{ type: "function", name: "g" }],
+    });
+    expect([of("toolChoice", flat), of("tools", flat)]).toEqual([["auto"], [[F, G]]]);
     expect(of("parallelCalls", { tools }, { tools, parallel_tool_calls: false }, { functions })).toEqual([
       true,
       false,
@@ -340,6 +347,8 @@ describe("responses", () => {
       ),
     ).toEqual(["auto", "none", "any", { name: "f" }, "any", "auto"]);
     expect(of("tools", allowed("auto"))).toEqual([[F]]);
+    // As chat completions say it: here it says nothing.
+    expect(of("toolChoice", chosen({ type: "function", function: { name: "f" } }))).toEqual(["auto"]);
     expect(of("parallelCalls", {}, { parallel_tool_calls: false })).toEqual([true, false]);
   });
 

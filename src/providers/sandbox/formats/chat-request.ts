@@ -12,7 +12,7 @@ export function readChatAsk(body: JsonObject, context: AskContext): Ask {
   const isResult = ({ role }: JsonObject): boolean => role === "tool" || role === "function";
   const after = messages.slice(messages.findLastIndex((message) => !isResult(message)) + 1);
   const rules = messages.filter(({ role }) => role === "system" || role === "developer");
-  const { wish, among } = readChoice(isLegacy(body) ? body.function_call : body.tool_choice);
+  const { wish, among } = readChoice(isLegacy(body) ? body.function_call : body.tool_choice, true);
   const { type, json_schema: described } = objectOf(body.response_format);
   const modalities = textsOf(body.modalities);
   const { aspect_ratio: aspectRatio, image_size: imageSize } = objectOf(body.image_config);

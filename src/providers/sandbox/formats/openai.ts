@@ -24,22 +24,22 @@ interface ToolChoice {
   readonly among?: ReadonlySet<string>;
 }
 
-/** Of `tool_choice` or `function_call`. Names stand in them, or one level deeper. */
-export function readChoice(choice: unknown): ToolChoice {
+/** Of `tool_choice` or `function_call`. What chat completions say of tools in it `isNested` one level deeper. */
+export function readChoice(choice: unknown, isNested: boolean): ToolChoice {
   if (choice === "none") return { wish: "none" };
   if (choice === "required") return { wish: "any" };
   const said = objectOf(choice);
-  const name = calledName(said);
-  if (typeof name === "string") return { wish: { name } };
-  const allowed = said.allowed_tools ?? (said.type === "allowed_tools" ? said : undefined);
+  const allowed = isNested ? said.allowed_tools : said.type === "allowed_tools" ? said : undefined;
+  const name = nameIn(said, isNested) ?? said.name;
+  if (typeof name === "string" && (isNested || allowed === undefined)) return { wish: { name } };
   if (allowed === undefined) return { wish: "auto" };
   const { mode, tools } = objectOf(allowed);
-  const among = new Set(objectsIn(tools).map((tool) => textOf(calledName(tool))));
+  const among = new Set(objectsIn(tools).map((tool) => textOf(nameIn(tool, isNested))));
   return { wish: mode === "required" ? "any" : "auto", among };
 }
 
-function calledName({ function: called, custom, name }: JsonObject): unknown {
-  return objectOf(called ?? custom).name ?? name;
+function nameIn({ function: called, custom, name }: JsonObject, isNested: boolean): unknown {
+  return isNested ? objectOf(called ?? custom).name : name;
 }
 
 /** Refuses a link that cannot be followed, `shown` in their sentence, and a data URL without base64. */

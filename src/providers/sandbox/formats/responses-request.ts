@@ -15,7 +15,7 @@ export function readResponsesAsk(body: JsonObject, context: AskContext): Ask {
   const after = items.slice(items.findLastIndex((item) => !isOutput(item)) + 1);
   const { instructions, text, reasoning } = body;
   const { type, schema } = objectOf(objectOf(text).format);
-  const { wish, among } = readChoice(body.tool_choice);
+  const { wish, among } = readChoice(body.tool_choice, false);
   return completeAsk(
     {
       turns: instructions === undefined ? items : [instructions, ...items],

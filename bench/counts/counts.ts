@@ -69,7 +69,7 @@ async function countEach({ scene: name, atOnce }: Limit, folder: string): Promis
       if (looks === MOST_LOOKS) throw new Error("the gateway does not count its objects");
       await Bun.sleep(LOOK_MS);
     }
-    return counters[place] as number;
+    return counters[place];
   };
   const ask = async (requests: number): Promise<void> => {
     const url = gateway.url + request.clientPath;

@@ -91,7 +91,7 @@ describe("a request may name", () => {
     expect(larger.asked).toEqual(["output of 2"]);
   });
 
-  test("a conversation whose sealed texts are as large as that, which is told before they are read", async () => {
+  test("a conversation whose sealed texts are as large as that, and the gateway refuses a larger one unread", async () => {
     const most = Math.floor((MOST_CHARACTERS * 4) / 3);
     const answers = { r1: { input: "[]", output: "[]" }, r2: { input: "[]", output: "[]" } };
     const readOf = (bytes: number) =>

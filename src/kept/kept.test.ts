@@ -222,7 +222,7 @@ describe("old answers", () => {
     expect(swept).toHaveLength(2);
   });
 
-  test("that the store does not delete are told of, and are tried again a minute later", async () => {
+  test("stay where the store fails to delete them: the log says so, and the gateway tries again a minute later", async () => {
     let tries = 0;
     store.sweep = () => {
       tries += 1;

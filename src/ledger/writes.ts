@@ -43,17 +43,14 @@ type TextOf = (member: string) => string;
 function insert<Described extends Rows>(
   rows: Described,
   of: (changes: Changes) => Iterable<RowOf<Described>>,
-  isOnce = false,
 ): Insert {
-  return { kind: "insert", rows, isOnce, of };
+  return { kind: "insert", rows, isOnce: false, of };
 }
 
 /** SQL behind the values of an insert. */
 export function endOf({ isOnce }: Pick<Insert, "isOnce">): string {
   return isOnce ? "on conflict do nothing" : "";
 }
-
-const ONCE = true;
 
 /** The members that it sets, those that it adds to, and its conditions on the row beside the key. */
 interface Changed<Member> {
@@ -88,7 +85,7 @@ function update<Described extends Rows, Member extends keyof RowOf<Described> & 
 
 /** Holds and their money, in the order of writing. */
 export const MONEY_WRITES: readonly Write[] = [
-  insert(PRICE_VERSIONS, ({ prices }) => prices.values(), ONCE),
+  { ...insert(PRICE_VERSIONS, ({ prices }) => prices.values()), isOnce: true },
   update(
     ACCOUNTS,
     {

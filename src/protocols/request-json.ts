@@ -145,13 +145,16 @@ export function refuseTwiceWithin(json: RequestJson, name: string, levels: numbe
 
 /** Optional fields that are null are left out, as the official clients mean it; the bytes keep them. */
 export function withoutNulls(value: JsonObject, required: ReadonlySet<string>): JsonObject {
-  for (const silent in value) {
-    if (value[silent] !== null || required.has(silent)) continue;
-    return Object.fromEntries(
-      Object.entries(value).filter(([name, held]) => held !== null || required.has(name)),
-    );
-  }
+  for (const name in value)
+    if (isSilent(value[name], name, required))
+      return Object.fromEntries(
+        Object.entries(value).filter(([each, held]) => !isSilent(held, each, required)),
+      );
   return value;
+}
+
+function isSilent(held: unknown, name: string, required: ReadonlySet<string>): boolean {
+  return held === null && !required.has(name);
 }
 
 /** Bytes of a member's value; 0 when it is not there. */

@@ -117,3 +117,28 @@ export async function insertRequests(
   }));
   await database.insertInto("requests").values(values).execute();
 }
+
+/** An entry of the ledger as a test makes it. */
+export interface MadeEntry {
+  readonly cause: string;
+  readonly account: string;
+  readonly key: string;
+  readonly atMs: number;
+}
+
+/** Writes entries of charges, which have their numbers from the store. */
+export async function insertEntries(database: Database, entries: readonly MadeEntry[]): Promise<void> {
+  const values = entries.map(({ cause, account, key, atMs }) => ({
+    cause,
+    account_id: account,
+    key_id: key,
+    counter: "revenue" as const,
+    amount: -1n,
+    balance_after: 1n,
+    kind: "settle" as const,
+    request_id: null,
+    reason: null,
+    created_at_ms: BigInt(atMs),
+  }));
+  await database.insertInto("ledger").values(values).execute();
+}

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../../../test/gateway/engines.ts";
-import { figuresOf, START } from "../../../test/ledger/made-requests.ts";
+import { figuresOf, insertEntries, START } from "../../../test/ledger/made-requests.ts";
 import { createHorizon } from "../../ledger/usage/horizon.ts";
 import { noteLedgerHours } from "../../ledger/usage/ledger-hours.ts";
 import { HOUR_MS } from "../../ledger/usage/views.ts";
@@ -34,23 +34,7 @@ describeOnEngineOfSuite("an account's ledger of a time", (engine) => {
       atMs: START + Math.floor(((made.length + i) / 300) * HOURS * HOUR_MS) + below(2 * HOUR_MS),
     }));
     made.push(...entries);
-    await database()
-      .insertInto("ledger")
-      .values(
-        entries.map(({ cause, account, key, atMs }) => ({
-          cause,
-          account_id: account,
-          key_id: key,
-          counter: "revenue" as const,
-          amount: -1n,
-          balance_after: 1n,
-          kind: "settle" as const,
-          request_id: null,
-          reason: null,
-          created_at_ms: BigInt(atMs),
-        })),
-      )
-      .execute();
+    await insertEntries(database(), entries);
   };
 
   const note = (maxEntries: number): Promise<boolean> =>

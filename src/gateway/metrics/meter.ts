@@ -230,7 +230,7 @@ class Endpoint {
 
   /** The requests of labels that are all known. */
   requests(model: string, provider: string, outcome: string): Counter {
-    const outcomes = entry(entry(this.#ways, model, newMap), provider, newMap);
+    const outcomes = mapIn(mapIn(this.#ways, model), provider);
     return (
       outcomes.get(outcome) ??
       put(outcomes, outcome, this.#families.requests(this.#path, model, provider, outcome))
@@ -308,12 +308,12 @@ class RequestMeter implements Meter {
 
   #attempt(provider: string, status: number | null): Counter {
     const result = resultOf(status);
-    const results = entry(this.#attempts, provider, newMap);
+    const results = mapIn(this.#attempts, provider);
     return results.get(result) ?? put(results, result, this.#families.attempts(provider, result));
   }
 
   #way(model: string, provider: string): Way {
-    const ways = entry(this.#ways, model, newMap);
+    const ways = mapIn(this.#ways, model);
     return ways.get(provider) ?? put(ways, provider, new Way(this.#families, [model, provider]));
   }
 
@@ -337,13 +337,9 @@ function resultOf(status: number | null): string {
   return STATUSES.has(status) ? String(status) : OTHER;
 }
 
-function newMap(): Map<string, never> {
-  return new Map<string, never>();
-}
-
-/** What the map has under that name, made where it is not there. */
-function entry<Value>(map: Map<string, Value>, name: string, make: () => Value): Value {
-  return map.get(name) ?? put(map, name, make());
+/** The map under that name, made where it is not there. */
+function mapIn<Value>(maps: Map<string, Map<string, Value>>, name: string): Map<string, Value> {
+  return maps.get(name) ?? put(maps, name, new Map<string, Value>());
 }
 
 function put<Value>(map: Map<string, Value>, name: string, value: Value): Value {

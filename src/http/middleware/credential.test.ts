@@ -60,7 +60,7 @@ describe("a credential", () => {
     });
 });
 
-describe("a request without a credential is told", () => {
+describe("the error of a request without a credential says", () => {
   test("how one is sent", () => {
     expect(read([])).toBe(`api_key_missing: This request has no API key. ${SEND_KEY}`);
     expect(read([], "", "admin")).toBe(

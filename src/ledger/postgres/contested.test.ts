@@ -249,7 +249,7 @@ describe("beside allotments is decided:", () => {
       expect([among.outcomes, [...among.contested]]).toEqual([[...othersAlone, made.outcome], contested]);
     });
 
-  test("an output that its budget bounds as it did before, which nobody is asked for", () => {
+  test("an output that its budget bounds as it did before, and no process is asked for more", () => {
     const state = stateWith({ ...BESIDE[0]!, free: 100n });
     const allotted: Allotted = { accounts: new Map([["a", 20n]]), keys: new Map() };
     state.keys.set("k", { ...state.keys.get("k")!, budget: 20n, held: 0n });

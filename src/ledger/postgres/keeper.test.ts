@@ -551,7 +551,7 @@ describe("a release", () => {
     expect([await unleased.release(), before.state.deadBut]).toEqual([0, ""]);
   });
 
-  test("books holds together, and asks nothing of those that the tables have", async () => {
+  test("books holds together, and does nothing about those that the tables have", async () => {
     const { keeper, state, holds, removed } = await withNotes();
     expect([await keeper.release(), state.saves, [...holds.keys()]]).toEqual([3, 1, ["h1", "h2", "h3"]]);
     expect([await keeper.release(), state.saves, removed]).toEqual([0, 1, ["dead", "dead"]]);

@@ -7,7 +7,7 @@ import type { Recalled } from "./allotment-statements.ts";
 import type { SharedEvents, SharedTables } from "./allotment-tables.ts";
 import { isConnectionFault, isStoreFault } from "./connection.ts";
 import type { HoldNotes } from "./hold-notes.ts";
-import { close, type Kept, move, releaseDead, settleDoubt } from "./keeping.ts";
+import { close, type Kept, move, nothingKept, releaseDead, settleDoubt } from "./keeping.ts";
 import { amountOf, decideEnds, type End, heldOf, type PricesOf, type Reserve } from "./reserves.ts";
 import { createTaker, holdNow, type InTurn } from "./taking.ts";
 
@@ -40,14 +40,14 @@ const LOOK_MS = 5;
 
 /** Opens nothing before it is used. */
 export function openSharedKeeper(parts: SharedKeeperParts): SharedKeeper {
-  const { openTables, notes } = parts;
+  const { openTables, clock, notes, onUnbooked = () => {} } = parts;
   const contests = createContests();
   const tables = openTables({
     onRecall: (account) => void closeAccount(account).catch(() => undefined),
     onMissed: () => void closeThose(() => true).catch(() => undefined),
     onDecided: (accounts) => contests.note(accounts),
   });
-  const kept = nothingKept(tables, parts);
+  const kept = nothingKept({ tables, clock, notes, onUnbooked });
   const taker = createTaker(kept);
   let last: Promise<unknown> = Promise.resolve();
   /** What changes allotments, or writes of them, is done one at a time. */
@@ -158,23 +158,6 @@ async function recall(
     if (clock.steadyMs() - sinceMs >= RECALL_MS) return false;
     await wait(clock, pauseMs);
   }
-}
-
-function nothingKept(tables: SharedTables, { clock, notes, onUnbooked = () => {} }: SharedKeeperParts): Kept {
-  return {
-    tables,
-    clock,
-    notes,
-    onUnbooked,
-    reserves: new Map(),
-    byKey: new Map(),
-    byHold: new Map(),
-    prices: new Map(),
-    stored: new Set(),
-    isInDoubt: false,
-    lease: undefined,
-    nextNumber: 0,
-  };
 }
 
 const isDone = (command: Command, outcome: Outcome | undefined): boolean =>

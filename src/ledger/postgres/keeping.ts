@@ -33,6 +33,21 @@ export interface Kept {
   nextNumber: number;
 }
 
+/** Nothing yet, of a process without a lease. */
+export function nothingKept(parts: Pick<Kept, "tables" | "clock" | "notes" | "onUnbooked">): Kept {
+  return {
+    ...parts,
+    reserves: new Map(),
+    byKey: new Map(),
+    byHold: new Map(),
+    prices: new Map(),
+    stored: new Set(),
+    isInDoubt: false,
+    lease: undefined,
+    nextNumber: 0,
+  };
+}
+
 /** The lease of this process, by its steady clock. */
 export interface Lease {
   readonly boot: string;

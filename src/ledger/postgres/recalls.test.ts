@@ -77,7 +77,7 @@ describe("a command that was refused for want of credit", () => {
     }
   });
 
-  test("is told that a process is silent, and to come back when a lease has ended", async () => {
+  test("gets a 503 where a process is silent, with the time at which a lease has ended", async () => {
     const { submit, sent } = open({ answers: [SHORT], recall: false });
     expect(silenceOf(await submit(hold("h", 1n)))).toEqual(["overloaded_error", 3]);
     expect(sent).toHaveLength(1);
@@ -103,7 +103,7 @@ describe("a command that was refused for want of credit", () => {
     expect(silent.sent).toEqual([wanted, bounded]);
   });
 
-  test("is told that the store is away where processes cannot be asked", async () => {
+  test("gets a 503 that says that the store is away, where no process can be asked", async () => {
     const { submit } = open({ answers: [SHORT], recall: new Error("away") });
     expect(silenceOf(await submit(hold("h", 1n)))).toEqual(["overloaded_error", 2]);
   });

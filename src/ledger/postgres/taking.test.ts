@@ -5,7 +5,7 @@ import type { HoldCredit } from "../commands.ts";
 import type { Intent } from "../intents.ts";
 import type { Taken, Wanted } from "./allotment-statements.ts";
 import type { HoldNotes } from "./hold-notes.ts";
-import type { Kept } from "./keeping.ts";
+import { type Kept, nothingKept } from "./keeping.ts";
 import { amountOf, heldOf } from "./reserves.ts";
 import { createTaker, holdNow, type InTurn } from "./taking.ts";
 
@@ -22,7 +22,7 @@ function open({ notes, hasNotes = true }: { notes?: HoldNotes["note"]; hasNotes?
   const asked: (Wanted | "own")[] = [];
   const noted: Intent[] = [];
   const answers: (Taken | Error | undefined | Promise<Taken>)[] = [];
-  const kept: Kept = {
+  const kept = nothingKept({
     tables: {
       async take(wanted: Wanted) {
         asked.push(wanted);
@@ -40,15 +40,8 @@ function open({ notes, hasNotes = true }: { notes?: HoldNotes["note"]; hasNotes?
       ? ({ note: notes ?? ((intent: Intent) => noted.push(intent)) } as Partial<HoldNotes> as HoldNotes)
       : undefined,
     onUnbooked: () => undefined,
-    reserves: new Map(),
-    byKey: new Map(),
-    byHold: new Map(),
-    prices: new Map(),
-    stored: new Set(),
-    isInDoubt: false,
-    lease: { boot: "b1", leaseMs: LEASE_MS, sinceMs: START_MS, untilMs: START_MS + LEASE_MS },
-    nextNumber: 0,
-  };
+  });
+  kept.lease = { boot: "b1", leaseMs: LEASE_MS, sinceMs: START_MS, untilMs: START_MS + LEASE_MS };
   const taker = createTaker(kept);
   const take = (command: HoldCredit) => taker.take(command, inTurn);
   /** An allotment of `k`. */
@@ -230,7 +223,7 @@ describe("an allotment is taken", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("from nobody where the lease has ended by its turn, or the one before is on its way back", async () => {
+  test("from no tables where the lease has ended by its turn, or the one before is on its way back", async () => {
     const { kept, take, asked, given } = open();
     await given(100n);
     kept.byKey.get("k")!.isClosing = true;

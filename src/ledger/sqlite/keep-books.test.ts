@@ -110,7 +110,7 @@ describe("a writer over a real thread and a real file", () => {
     expect(journalRow()).toMatchObject({ is_closed: 0n });
   });
 
-  test("books whose journal is missing are taken over, also where nobody wants to hear of it", async () => {
+  test("books whose journal is missing are taken over, also where the caller gave no function for gaps", async () => {
     await (await openWriter(undefined)).close();
     for (const name of ["journal-a", "journal-b"]) rmSync(`${file}.${name}`, { force: true });
     const database = openForWriting(file);
@@ -141,7 +141,7 @@ describe("a writer over a real thread and a real file", () => {
   });
 });
 
-test("a disk that has failed to keep a commit is told once, and nothing is written from then on", () => {
+test("the keeper reports once that a disk has failed to keep a commit, and writes nothing from then on", () => {
   const script = `
     const { keepBooks } = await import(${JSON.stringify(join(import.meta.dir, "keep-books.ts"))});
     const lost = [];

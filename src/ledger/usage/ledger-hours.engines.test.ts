@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { describeOnEngineOfSuite } from "../../../test/gateway/engines.ts";
-import { figuresOf, START } from "../../../test/ledger/made-requests.ts";
+import { figuresOf, insertEntries, START } from "../../../test/ledger/made-requests.ts";
 import { createHorizon } from "./horizon.ts";
 import { ledgerBounds, noteLedgerHours } from "./ledger-hours.ts";
 import { HOUR_MS } from "./views.ts";
@@ -9,21 +9,11 @@ describeOnEngineOfSuite("entries of a time", (engine) => {
   const { database } = figuresOf(engine);
 
   let count = 0;
-  const insert = async (...times: readonly number[]): Promise<void> => {
-    const values = times.map((atMs) => ({
-      cause: `c${(count += 1)}`,
-      account_id: "a",
-      key_id: "k",
-      counter: "revenue" as const,
-      amount: -1n,
-      balance_after: 1n,
-      kind: "settle" as const,
-      request_id: null,
-      reason: null,
-      created_at_ms: BigInt(atMs),
-    }));
-    await database().insertInto("ledger").values(values).execute();
-  };
+  const insert = (...times: readonly number[]): Promise<void> =>
+    insertEntries(
+      database(),
+      times.map((atMs) => ({ cause: `c${(count += 1)}`, account: "a", key: "k", atMs })),
+    );
 
   const note = (): Promise<boolean> =>
     noteLedgerHours({

@@ -30,6 +30,9 @@ const SITES: readonly FailpointName[] = [
 
 const MEASURES = Object.keys(noMeasures()) as readonly Measure[];
 
+/** Sums of all requests of a time. */
+const IN_ALL = { interval: "all", groupBy: "none", filter: {}, measures: MEASURES, isOpen: false } as const;
+
 /** How long before the last days some requests are: more than thirty days, three times over. */
 const LONG_AGO_MS = 110 * DAY_MS;
 
@@ -270,14 +273,7 @@ describeOnEngineOfSuite("usage", (engine) => {
     await insert(writes, [makeAt(fromMs), makeAt(fromMs - 1), makeAt(end)]);
     await countAll(3);
     await writes.deleteFrom("requests").execute();
-    const query = {
-      interval: "all",
-      groupBy: "none",
-      filter: {},
-      measures: MEASURES,
-      isOpen: false,
-    } as const;
-    await isAsSummed({ ...query, fromMs, toMs: fromMs + 6 * FIVE_MINUTES_MS });
+    await isAsSummed({ ...IN_ALL, fromMs, toMs: fromMs + 6 * FIVE_MINUTES_MS });
   });
 
   const recentMark = async (): Promise<bigint> =>
@@ -326,15 +322,8 @@ describeOnEngineOfSuite("usage", (engine) => {
     );
     // They lie too far back to be kept by five minutes.
     await countAll(3);
-    const query = {
-      interval: "all",
-      groupBy: "none",
-      filter: {},
-      measures: MEASURES,
-      isOpen: false,
-    } as const;
     for (const minutes of [10, 11, 15, 59])
-      await isAsSummed({ ...query, fromMs: hour - minutes * 60_000, toMs: hour + minutes * 60_000 });
+      await isAsSummed({ ...IN_ALL, fromMs: hour - minutes * 60_000, toMs: hour + minutes * 60_000 });
   });
 
   test("by five minutes is dropped after three hours, and all of it stays exact", async () => {
